@@ -13,6 +13,8 @@ of which `run_of(module)` makes one; a WengertError that `differences` lets thro
 A case may have `calls`, how many calls of compiled functions it stands for.
 """
 
+import argparse
+import collections
 import contextlib
 import copy
 import dataclasses
@@ -28,6 +30,7 @@ import numpy as np
 import random_flow
 from compare import agree
 
+from wengert import Fallback
 from wengert.backends import native
 from wengert.backends.xla import dispatch
 from wengert.tracer.api.compiled import Compiled
@@ -107,6 +110,28 @@ def run_of(module):
         return Found.of(said, str(getattr(case, "text", case)), getattr(case, "calls", 1))
 
     return run
+
+
+def print_seeds(run, head=""):
+    """What comes of the seeds of the command line: the programs that differ, how many do what, why most were refused.
+
+    head: what all programs begin with, which is not printed.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", Fallback)
+    counts, reasons = collections.Counter(), collections.Counter()
+    for seed in range(given.first, given.last):
+        found = run(seed, None)
+        counts[found.verdict] += 1
+        reasons[found.why[:110]] += found.verdict == "refused"
+        if found.verdict == "different":
+            print(f"# seed {seed}: {found.why}\n{found.text.removeprefix(head)}", flush=True)
+    print(dict(counts))
+    for why, n in reasons.most_common(12):
+        print(n, why)
 
 
 def reason(error):

@@ -6,15 +6,12 @@ Objects have numbers, an array, a list, and another object; they are changed, co
 plain Python's, and which of the objects among them are one.
 """
 
-import argparse
-import collections
 import random
-import warnings
 
 import numpy as np
-from draws import Found, reason, space_of
+from draws import Found, print_seeds, reason, space_of
 
-from wengert import Fallback, jit
+from wengert import jit
 from wengert.tracer.common.errors import WengertError
 
 HEAD = """import copy, dataclasses
@@ -154,23 +151,5 @@ def run(seed, engine="numpy"):
     return Found("agree", "", program.text, 4)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", Fallback)
-    counts, reasons = collections.Counter(), collections.Counter()
-    for seed in range(given.first, given.last):
-        found = run(seed)
-        counts[found.verdict] += 1
-        reasons[found.why[:100]] += found.verdict == "refused"
-        if found.verdict == "different":
-            print(f"# seed {seed}: {found.why}\n{found.text.removeprefix(HEAD)}", flush=True)
-    print(dict(counts))
-    for why, n in reasons.most_common(12):
-        print(n, why)
-
-
 if __name__ == "__main__":
-    main()
+    print_seeds(run, HEAD)

@@ -6,8 +6,8 @@ through other names, gone through, and returned.
 
 import random
 
-import numpy as np
-from draws import Found, apart, attempt, pattern, shaky, space_of
+from draws import apart, pattern
+from random_lists import run_calls
 
 from wengert import jit
 
@@ -160,23 +160,6 @@ def shared_otherwise(got, want):
     return "" if mine == theirs else f"memory: {', '.join(sorted(mine ^ theirs))[:200]}; Python has {', '.join(sorted(theirs))[:200]}"
 
 
-def given(seed, size, k):
-    a = np.random.default_rng([seed, k]).normal(size=size)
-    return (np.where(np.abs(a) < 0.05, 0.5, a),)
-
-
 def run(seed, engine="numpy"):
-    program = Program(seed)
-    plain = space_of(program.text, f"growing {seed}")["f"]
-    mine = jit(space_of(program.text, f"growing {seed} compiled")["f"])
-    verdict, why, text = "agree", "", f"{program.text}# {program.size} items"
-    for k in range(4):
-        want = attempt(plain, given(seed, program.size, k))
-        got = attempt(mine, given(seed, program.size, k))
-        found = apart(got, want, given(seed, program.size, k), memory=False) or shared_otherwise(got, want)
-        if found.startswith(("refused", "explained")):
-            verdict, _, why = found.partition(": ")
-        elif found:
-            roundings = shaky(lambda arguments: attempt(plain, arguments), given(seed, program.size, k), found, got)
-            return Found("explained" if roundings else "different", f"call {k}: {found}", text, k + 1)
-    return Found(verdict, why, text, 4)
+    differ = lambda got, want, given: apart(got, want, given, memory=False) or shared_otherwise(got, want)
+    return run_calls(Program(seed), f"growing {seed}", seed, 4, differ, jit)

@@ -7,18 +7,15 @@ in branches and loops.
 types and texts of keys, in what is printed, in the dict among the arguments, and in exceptions.
 """
 
-import argparse
-import collections
 import contextlib
 import copy
 import io
-import random
-import warnings
+import sys
 
 import numpy as np
-from draws import reason, space_of
+from draws import print_seeds, reason, run_of, space_of
 
-from wengert import Fallback, jit
+from wengert import jit
 from wengert.tracer.common.errors import WengertError
 
 HEAD = """import copy
@@ -144,28 +141,5 @@ def differences(case):
     return ""
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", Fallback)
-    counts, reasons = collections.Counter(), collections.Counter()
-    for seed in range(given.first, given.last):
-        case = draw(random.Random(seed))
-        try:
-            found = differences(case)
-        except Exception as error:
-            found = f"{type(error).__name__}: {error}"
-        refused = found.startswith("refused")
-        counts["refused" if refused else "different" if found else "agree"] += 1
-        reasons[found[:110]] += refused
-        if found and not refused:
-            print(f"# seed {seed}: {found}\n{case.text.removeprefix(HEAD)}", flush=True)
-    print(dict(counts))
-    for why, n in reasons.most_common(12):
-        print(n, why)
-
-
 if __name__ == "__main__":
-    main()
+    print_seeds(run_of(sys.modules[__name__]), HEAD)

@@ -7,7 +7,7 @@ below they are written out. Elements are numbers of NumPy's and Python's, arrays
 import random
 
 import numpy as np
-from draws import Found, apart, attempt, shaky, space_of
+from draws import Found, apart, attempt, function, shaky
 
 from wengert import jit
 
@@ -239,17 +239,21 @@ def given(seed, size, k):
 
 
 def run(seed, engine="numpy"):
-    program = Program(seed)
-    plain = space_of(program.text, f"lists {seed}")["f"]
-    mine = jit(space_of(program.text, f"lists {seed} compiled")["f"])
+    return run_calls(Program(seed), f"lists {seed}", seed, 3, apart, jit)
+
+
+def run_calls(program, name, seed, calls, differ, compiled):
+    """What comes of some calls of a program. differ: (what a call leaves, what it leaves in Python, its arguments) -> as `apart`; compiled: jit."""
+    plain = function(program.text, name)
+    mine = compiled(function(program.text, f"{name} compiled"))
     verdict, why, text = "agree", "", f"{program.text}# {program.size} items"
-    for k in range(3):
+    for k in range(calls):
         want = attempt(plain, given(seed, program.size, k))
         got = attempt(mine, given(seed, program.size, k))
-        found = apart(got, want, given(seed, program.size, k))
+        found = differ(got, want, given(seed, program.size, k))
         if found.startswith(("refused", "explained")):
             verdict, _, why = found.partition(": ")
         elif found:
             roundings = shaky(lambda arguments: attempt(plain, arguments), given(seed, program.size, k), found, got)
             return Found("explained" if roundings else "different", f"call {k}: {found}", text, k + 1)
-    return Found(verdict, why, text, 3)
+    return Found(verdict, why, text, calls)

@@ -6,15 +6,14 @@
 calls it plainly and compiled, three times, on new numbers.
 """
 
-import argparse
-import linecache
-import random
+import sys
 import zlib
 from typing import NamedTuple
 
 import numpy as np
 import subclasses
 from compare import agree
+from draws import function, print_seeds, run_of
 from subclasses import Higher, Own, Plain, Tagged, laid_open, outcome, sharing
 
 from wengert import jit
@@ -65,11 +64,7 @@ def draw(rng):
 
 
 def compiled_from(source):
-    file = f"<subclasses {zlib.crc32(source.encode()):x}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {}
-    exec(compile(source, file, "exec"), space)
-    return space["f"]
+    return function(source, f"subclasses {zlib.crc32(source.encode()):x}")
 
 
 def arguments(case, call):
@@ -110,19 +105,5 @@ def differences(case):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    given = parser.parse_args()
-    for seed in range(given.first, given.last):
-        case = draw(random.Random(seed))
-        found = differences(case)
-        if found is not None:
-            print(seed, [k and k.__name__ for k in case.kinds], found if not found.startswith("refused") else found.splitlines()[0])
-            if not found.startswith("refused"):
-                print(case.text)
-
-
 if __name__ == "__main__":
-    main()
+    print_seeds(run_of(sys.modules[__name__]))
