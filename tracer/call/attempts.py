@@ -23,6 +23,7 @@ from ..guards.by_class import InstanceCell, beginning, present
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
+from ..regions.budget import limited
 from ..rules import rules
 from ..values.array import Traced
 from ..values.speculate import Speculation, refuse_effects
@@ -44,6 +45,7 @@ class Attempts:
             patched_numpy.refuse_patched()
         kept = []
         with (
+            limited(self.falls_back()),
             rules.held() as stated,
             self.watch() as watch,
             checkpoints.room(self.compiled.memory, kept),

@@ -10,7 +10,9 @@ from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..extents.bounded import BoundedArray, MaskExtent
 from ..extents.rooms import array_of
+from ..guards.container_phis import phi_of, refuse_use
 from ..guards.effects import Original
+from ..guards.instances import attributes
 from ..values.array import Traced, TracedArray, TracedScalar, bring
 from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
@@ -120,6 +122,25 @@ def refuse_shared_choice(result):
             if other is not x:
                 text = "two arrays are returned or stored that share memory, of elements that data choose"
                 demand_lengths(UnsupportedError(message(text, None, "Copy one of them: y = x[1:].copy().")))
+
+
+def refuse_shared(handed, outside):
+    """Refuse a list or dict of which data decide whether it is another that is handed out, or the caller's own."""
+    met, seen, todo = {}, {}, [handed]
+    while todo:
+        x = todo.pop()
+        if id(x) not in seen:
+            seen[id(x)] = x
+            todo += attributes(x).values() if outside.has_made(x) else items_of(x)
+    for phi in filter(None, map(phi_of, seen.values())):
+        for at, source in phi.sources.items():
+            own = at in outside.of_arguments or at in outside.copies or outside.knows(source)
+            if own or at in seen or met.setdefault(at, phi) is not phi:
+                refuse_use(phi, "is returned or stored, as others that it may be are")
+
+
+def items_of(x):
+    return x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else ()
 
 
 def refuse_untellable(leaf, trace):

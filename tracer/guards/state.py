@@ -13,6 +13,7 @@ from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
 from ..values.storage import current_trace
+from .container_phis import refuse_change_of_phi
 from .raw_attributes import put, raw_attribute, remove
 
 
@@ -166,6 +167,8 @@ def note(slot):
     trace."""
     trace = current_trace()
     if trace is not None:
+        if slot.kind == "item":
+            refuse_change_of_phi(slot.owner)
         trace.root.changes[id(slot.owner)] += 1
         trace.root.outside.store(slot)
     for region in regions():
@@ -178,6 +181,7 @@ def note(slot):
 
 def refuse_change(owner, what, hint=None):
     """A change that no region can undo or carry: allowed only on objects made inside."""
+    refuse_change_of_phi(owner)
     for region in regions():
         if id(owner) in region.owned:
             return
@@ -196,6 +200,7 @@ def refuse_change(owner, what, hint=None):
 def before_change(owner, what, hint=None):
     """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds
     is kept."""
+    refuse_change_of_phi(owner)
     if inside():
         refuse_change(owner, what, hint)
     elif isinstance(owner, CONTAINERS):

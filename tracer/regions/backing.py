@@ -9,6 +9,7 @@ from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message, with_note
 from ..common.frames import locate, variable_name
 from ..guards import state
+from ..guards.container_phis import refuse_change_of_phi
 from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
 from ..values.array import TracedArray, TracedScalar
@@ -220,6 +221,7 @@ def levels(owner):
 def require_backing(owner):
     """Begin the outermost loop again in which the list is not made, with an array in its place; a trial trip of one is
     given up."""
+    refuse_change_of_phi(owner)
     found = None
     for region in regions():
         if id(owner) in region.owned:

@@ -1,6 +1,8 @@
-"""What loops may cost that run while the function is traced, trip by trip."""
+"""What a trace may cost: the trips of loops that run while the function is traced, and seconds."""
 
 import contextlib
+import threading
+import time
 
 from ..common.errors import Overrun, message
 from ..common.frames import locate
@@ -10,6 +12,32 @@ from ..values.storage import current_trace
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
+SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
+INSISTED = 60.0  # bound: likewise where it cannot
+_thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
+
+
+@contextlib.contextmanager
+def limited(answered):
+    """Around the traces of one call; answered: whether plain Python can answer it instead."""
+    if getattr(_thread, "until", None) is not None:
+        yield
+        return
+    _thread.most = SECONDS if answered else INSISTED
+    _thread.until = time.thread_time() + _thread.most
+    try:
+        yield
+    finally:
+        _thread.until = None
+
+
+def spend_time():
+    """Refuse to go on tracing after so many seconds."""
+    until = getattr(_thread, "until", None)
+    if until is not None and time.thread_time() > until:
+        text = f"tracing it takes more than {_thread.most:.0f} s, most of them for loops and branches that data decide"
+        hint = "Compile a function that it calls, or write the loop here over arrays."
+        raise Overrun(message(text, locate(), hint))
 
 
 @contextlib.contextmanager
@@ -33,6 +61,7 @@ def spend_trip():
         return
     root = trace.root
     root.trips += 1
+    spend_time()
     spend_known_trip(root)
     if len(trace.build.eqns) > WRITTEN:
         text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"

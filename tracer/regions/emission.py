@@ -6,6 +6,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from ..common import pytree
 from ..common.emit import cast_to
 from ..common.errors import NoTrip, message, shown
+from ..guards.container_phis import stand_for
 from ..guards.state import UNBOUND
 from ..rewriter import completion
 from ..rewriter.completion import Completion
@@ -21,6 +22,7 @@ from .array_object_phis import is_instance, is_made_within
 from .births import Births, Member
 from .builtins import truth
 from .escape import Leaving, handle, new
+from .loop_containers import LoopContainers
 from .loop_equation import LoopEquation
 from .object_phis import depending, formed, is_poison, opened, require_fresh
 from .phis import resolved
@@ -39,7 +41,7 @@ class Emission(LoopEquation):
     def __init__(self, roll, run):
         self.roll, self.run = roll, run
         self.params, self.inits, self.results, self.names = [], [], [], []
-        self.plans, self.sharing, self.tags, self.births = [], None, None, None
+        self.plans, self.sharing, self.tags, self.births, self.containers = [], None, None, None, None
         self.leaving = Leaving(run, lambda value, name: self.row(Value(value.type), Lit(0, value.type), value, name))
 
     def row(self, param, init, result, name=None):
@@ -54,6 +56,7 @@ class Emission(LoopEquation):
         self.sharing = Sharing(roll, run, self.leaving)
         self.sharing.check()
         finals = self.finals()
+        self.containers = LoopContainers(roll, run, finals)
         self.births = Births(self, self.members(finals))
         self.tags = Tags(self)
         idle = self.idle()
@@ -87,7 +90,7 @@ class Emission(LoopEquation):
     def close(self):
         """Let go of all it holds."""
         self.run.close()
-        for part in (self.sharing, self.leaving, self.tags, self.births, self):
+        for part in (self.sharing, self.leaving, self.tags, self.births, self.containers, self):
             if part is not None:
                 vars(part).clear()
 
@@ -152,6 +155,8 @@ class Emission(LoopEquation):
         first = roll.first(slot, self.run)
         if is_poison(first) and not roll.surely:
             return lambda out: first
+        if self.containers.stays(slot, after):
+            return lambda out: after
         c, left = roll.carried.get(slot), after
         require_fresh(self.run, after)
         after = opened(after) if c is None else formed(after, c.model)
@@ -163,10 +168,10 @@ class Emission(LoopEquation):
             at += len(merge.part_specs(s))
         if pytree.is_leaf(tree):
             return plans[0]
-        order = pytree.key_order(after)
+        order, candidates = pytree.key_order(after), self.containers.candidates(slot)
 
         def plan(out):
-            made = pytree.unflatten(tree, [p(out) for p in plans], order)
+            made = stand_for(pytree.unflatten(tree, [p(out) for p in plans], order), candidates)
             return made if after is left else depending(made, left, *([first] if c is not None else []))
 
         return plan
@@ -348,10 +353,11 @@ class Emission(LoopEquation):
                 continue
             rows = self.rows(leaf, s)
             plans.append(lambda out, rows=rows, s=s: merge.assembled([out[at] for at in rows], [s], merge.made)[0])
-        order = pytree.key_order(code.value)
+        order, candidates = pytree.key_order(code.value), self.containers.returned(code.value)
 
         def plan(out):
             value = plans[0](out) if pytree.is_leaf(tree) else pytree.unflatten(tree, [p(out) for p in plans], order)
+            value = stand_for(value, candidates)
             ends = TracedScalar(out[status], int)
             falls = merge.pick(ends == completion.RETURNS, completion.RETURNS, completion.FALLS)
             ends = merge.pick(ends == completion.BREAKS, completion.LEFT, falls)

@@ -14,6 +14,7 @@ from ...ir.ops.control import COUNTER
 from ..common import pytree
 from ..common.errors import CannotRoll, message, shown
 from ..common.frames import locate
+from ..guards.container_phis import candidates_within, stand_for
 from ..guards.state import UNBOUND, note
 from ..rewriter import completion
 from ..values.array import TracedArray, TracedScalar
@@ -195,7 +196,8 @@ class Roll:
                 if slot.kind != "cell":
                     note(slot)
                 first = slot.get()
-                slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared))
+                held = c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared)
+                slot.set(stand_for(held, candidates_within(held, first)))
                 if c.model is not None:
                     self.standing.append(depending(slot.get(), first))
                 induction.assume(c, trace.root.bounds)

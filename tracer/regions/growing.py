@@ -13,7 +13,7 @@ from ..common import pytree
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate, variable_name
 from ..guards import state
-from ..guards.state import regions
+from ..guards.container_phis import refuse_change_of_phi
 from ..rewriter.completion import CONTINUES, FALLS, Completion
 from ..values.array import TracedScalar
 from ..values.poison import USES, Poison
@@ -281,9 +281,10 @@ def taker(owner):
 
     Where data decide, the outermost loop does, else the innermost.
     """
+    refuse_change_of_phi(owner)
     inner = outer = None
     between = chosen = tentative = False
-    for region in regions():
+    for region in state.regions():
         if id(owner) in region.owned:
             break
         if region.trial:
@@ -302,7 +303,7 @@ def taker(owner):
 def outermost(owner):
     """The outermost loop in which a list is not made."""
     found = None
-    for region in regions():
+    for region in state.regions():
         if id(owner) in region.owned:
             break
         if region.trial:
@@ -313,7 +314,7 @@ def outermost(owner):
 
 def spoil(owner):
     """Note in the trial trips being run that what they append to a list is for the loop around them to keep."""
-    for region in regions():
+    for region in state.regions():
         if not region.trial:
             return
         region.spoiled = True
@@ -325,7 +326,7 @@ def appending(owner):
     found, chosen = taker(owner) if type(owner) is list else (None, False)
     if found is None:
         return None if (held := bounded_list(owner)) is None else held.append
-    if next(regions()).trial:
+    if next(state.regions()).trial:
 
         def trial(value):
             spoil(owner)

@@ -14,6 +14,7 @@ from ...ir.ops import OPS
 from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
+from ..guards.container_phis import same_container
 from ..guards.context_managers import refuse_filters, refuse_manager
 from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -151,8 +152,7 @@ def is_same(x, y):
         return same_number(x, y)
     if (found := same_row(x, y)) is not None:
         return found
-    x, y = list_behind(x), list_behind(y)
-    return same_object(x, y) if TracedArray in (type(x), type(y)) else x is y
+    return (same_object if TracedArray in (type(x), type(y)) else same_container)(list_behind(x), list_behind(y))
 
 
 def same_number(x, y):

@@ -6,6 +6,7 @@ from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message
 from ..extents.bounded import BoundedArray
 from ..extents.rooms import as_traced, differ, has_lengths, in_room, met
+from ..guards.container_phis import candidates_of, candidates_within, stand_for
 from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
@@ -130,31 +131,34 @@ class Merger(InstancePhis):
             return plans[0]
         kept = x if x is not NOTHING else y
         order, key = pytree.key_order(kept), (id(x), id(y))
-        mine = [*self.claimed(x, self.a, key), *self.claimed(y, self.b, key)]
+        sides = [(v, run) for v, run in ((x, self.a), (y, self.b)) if v is not NOTHING]
+        for v, run in sides:
+            self.claim(v, run, key)
         cache = self.containers.setdefault(key, [])
+        candidates = [(run, candidates_within(kept, v, run.trace)) for v, run in sides]
 
         def plan(out):
-            if any(m in self.torn for m in mine):
-                return Poison(
-                    f"{name} is a {type(kept).__name__} that other places may hold on one side of the choice at "
-                    f"{self.where}"
-                )
             if not cache:
                 cache.append(pytree.unflatten(tree, [p(out) for p in plans], order))
                 for made in merge.containers(cache[0]):
                     own(made)
+                for run, found in candidates:
+                    stand_for(cache[0], [{at: c for at, c in of.items() if self.is_seen(run, at)} for of in found])
             return cache[0]
 
         return plan
 
-    def claimed(self, x, run, key):
-        """The lists and dicts in x; those that are seen elsewhere too are marked as torn."""
-        found = [] if x is NOTHING else merge.containers(x)
-        for c in found:
-            mark = id(run), id(c)
-            if id(c) not in run.trace.region.owned or self.owners.setdefault(mark, key) != key:
-                self.torn.add(mark)
-        return [(id(run), id(c)) for c in found]
+    def claim(self, x, run, key):
+        """Note who holds the lists and dicts in x; those that are seen elsewhere too are torn."""
+        for c in merge.containers(x):
+            for at in candidates_of(c, run.trace):
+                mark = id(run), at
+                if at not in run.trace.region.owned or self.owners.setdefault(mark, key) != key:
+                    self.torn.add(mark)
+
+    def is_seen(self, run, at):
+        """Whether a list or dict that one side leaves is seen elsewhere too."""
+        return (id(run), at) in self.torn
 
     def unmerged(self, name, text):
         return lambda out: Poison(f"{name} {text} at {self.where}")

@@ -15,6 +15,7 @@ from ...ir.types import Tensor
 from ..common import pytree
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
+from ..guards.container_phis import candidates_of, phi_of
 from ..guards.state import inside, own, regions
 from ..numpy_api.handles import value_of
 from ..values.array import TracedArray, TracedScalar, fresh
@@ -243,7 +244,8 @@ class Rows:
         """The same for the lists and dicts of an item."""
         for slot in dict.fromkeys((*roll.slots, *run.heap)):
             after = run.after(slot)
-            held = {id(c) for c in held_containers(after)} & {id(c) for c in self.containers}
+            held = {at for c in held_containers(after) for at in candidates_of(c, run.trace)}
+            held &= {id(c) for c in self.containers}
             at = next((n for n, x in enumerate(self.items_given) if x is after), None)
             if held and (not shown or at is None or slot in roll.carried):
                 self.problem = "they are lists or dicts that others may see"
@@ -356,7 +358,7 @@ def shared_containers(value):
     """Why the lists and dicts of an item are not its own: made in the trip, and there once; None where they are."""
     inside_of, seen = next(regions()).owned, set()
     for c in merge.containers(value):
-        if id(c) not in inside_of or id(c) in seen:
+        if id(c) not in inside_of or id(c) in seen or phi_of(c) is not None:
             return f"they hold a {type(c).__name__} that others hold too"
         seen.add(id(c))
     return None

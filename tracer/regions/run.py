@@ -10,6 +10,7 @@ from ..guards.state import RegionEffects, differs, items, restore
 from ..rewriter.completion import THROWN
 from ..values.storage import AliasSet, UnknownAlias, current_trace
 from ..values.trace import Trace
+from .budget import spend_time
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 
@@ -20,6 +21,7 @@ class Run:
     raised = None  # the exception that Python raised while the body was traced, which the program raises
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
+        spend_time()
         outside = current_trace().root.outside
         rebound = outside.enter_rebound()
         failed, before = False, {s: s.get() for s in slots}
@@ -68,6 +70,7 @@ class Run:
         """Let go of all it holds: who else sees an array is found by counting references, and a trace is held by its
         own equations."""
         self.values = self.heap = self.writes = self.before = None
+        self.trace.container_phis = {}
         self.trace.region.heap, self.trace.region.owned, self.trace.region.saved = {}, {}, {}
 
     @property

@@ -13,7 +13,6 @@ from ..extents.bounded import BoundedArray
 from ..guards.state import UNBOUND
 from ..values.array import TracedArray
 from ..values.storage import Storage, memories
-from . import merge
 from .aliases import LoopAliases
 from .object_phis import is_poison, opened
 
@@ -90,7 +89,7 @@ class Sharing:
 
     def check(self):
         """Refuse what memory of its own for each trip cannot show."""
-        roll, run = self.roll, self.run
+        roll = self.roll
         for slot, _, m in self.carried:
             if any(s in roll.phis for s in self.stands[m]):
                 raise roll.refused(f"{slot.name} may be an array that the loop writes")
@@ -103,10 +102,3 @@ class Sharing:
             if self.written(places[p], p):
                 names = " and ".join(sorted({places[p].name, places[q].name}))
                 raise roll.refused(f"{names} share an array after a trip, and it is written in place")
-        seen = set()
-        for slot in [*roll.carried, *(s for s in run.heap if s not in roll.carried)]:
-            after = run.after(slot)
-            for c in merge.containers(after) if after is not UNBOUND and not is_poison(after) else ():
-                if id(c) in seen or slot in roll.carried and id(c) not in run.trace.region.owned:
-                    raise roll.refused(f"{slot.name} is a {type(c).__name__} that other places may hold")
-                seen.add(id(c))

@@ -49,6 +49,7 @@ class Trace:
         self.lanes = parent is not None and parent.lanes  # whether it is within what lanes do, or a rule of the user's
         self.hoisted = {}  # (op, operands, attributes) -> results of what is computed here for a trace within it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
+        self.container_phis = {}  # id of a list or dict -> the ContainerPhi that it stands for
         self.given = {}  # parameter of a function applied once, where it is captured -> the outer value it is given
         if parent is None:
             self.outside = outside  # what it reads and changes beyond its arguments

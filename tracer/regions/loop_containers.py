@@ -1,0 +1,87 @@
+"""Lists and dicts that places hold after a captured loop: which of those that are seen elsewhere too each may be.
+
+What a trip makes, and leaves in one place, is a new list after the loop. What stood there before, or in two places at
+once, is one object of which the names are several (`guards/container_phis.py`).
+"""
+
+import collections
+import sys
+
+from ..guards.container_phis import candidates_within
+from ..guards.state import UNBOUND, regions
+from .merge import containers
+from .object_phis import is_poison
+
+OWN_REFERENCES = 4  # by the one who holds it, and by what counts here
+
+
+class LoopContainers:
+    """finals: the places whose values a loop changes, and what a trip leaves in each."""
+
+    def __init__(self, roll, run, finals):
+        self.roll, self.run = roll, run
+        held = [(slot, after) for slot, after in finals if self.holds(after)]
+        self.unseen = {at for slot, _ in held for at in self.unseen_before(slot)}
+        self.inside = {*run.trace.region.owned, *run.trace.container_phis}  # ids of what the body has made
+        self.found = {slot: self.may_be(slot, after) for slot, after in held}
+        self.places = collections.Counter([at for of in self.found.values() for at in {at for c in of for at in c}])
+
+    @staticmethod
+    def holds(x):
+        return x is not UNBOUND and not is_poison(x) and bool(containers(x))
+
+    def may_be(self, slot, after):
+        """For each list and dict in what a trip leaves, id -> those that it may be after the loop."""
+        found = candidates_within(after, after, self.run.trace)
+        first = self.roll.first(slot, self.run)
+        if not self.roll.surely and self.holds(first):
+            found = [{**of, **others} for of, others in zip(found, candidates_within(after, first), strict=True)]
+        return found
+
+    def candidates(self, slot):
+        """Likewise, of those that are seen elsewhere too."""
+        return [{at: x for at, x in of.items() if self.is_seen(at)} for of in self.found.get(slot, ())]
+
+    def returned(self, value):
+        """Likewise, of what a trip returns."""
+        found = candidates_within(value, value, self.run.trace) if self.holds(value) else []
+        return [{at: x for at, x in of.items() if at not in self.inside or self.places[at]} for of in found]
+
+    def is_seen(self, at):
+        return self.places[at] > 1 or at not in self.inside and at not in self.unseen
+
+    def stays(self, slot, after):
+        """Whether a place surely holds the very list or dict from before the loop that each trip leaves in it."""
+        if not isinstance(after, list | dict) or not self.roll.surely or slot in self.roll.carried:
+            return False
+        held = zip(containers(after), self.found[slot])
+        return all(list(of) == [id(c)] and id(c) not in self.inside for c, of in held)
+
+    def unseen_before(self, slot):
+        """The ids of the lists and dicts that a variable held before the loop, if nobody else sees any of them."""
+        roll, run = self.roll, self.run
+        value = roll.before.pop(slot, None) if slot.kind == "cell" else None
+        if value is None:
+            return ()
+        run.before.pop(slot, None)
+        slot.set(UNBOUND)
+        try:
+            kept = collections.Counter(id(x) for x in self.kept())
+            alone = type(value) is not tuple or sys.getrefcount(value) == 2
+            alone = alone and all(sys.getrefcount(c) - kept[id(c)] <= OWN_REFERENCES for c in containers(value))
+            return {id(c) for c in containers(value)} if alone else ()
+        finally:
+            slot.set(value)
+            roll.before[slot] = run.before[slot] = value
+
+    def kept(self):
+        """What the records of traces and of the loop hold, as often as they do."""
+        yield from self.roll.loop.held
+        trace = self.run.trace
+        while trace is not None:
+            for phi in trace.container_phis.values():
+                yield phi.container
+                yield from phi.sources.values()
+            trace = trace.parent
+        for region in regions():
+            yield from region.owned.values()
