@@ -16,6 +16,7 @@ import random_flow
 import random_gradients
 import random_growing
 import random_histories
+import random_holders
 import random_identity
 import random_keys
 import random_lists
@@ -95,6 +96,7 @@ FAMILIES = {
     "merges": run_of(random_merges),
     "keys": run_of(random_keys),
     "choices": random_choices.run,
+    "holders": run_of(random_holders),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
     "subclasses": run_of(random_subclasses),
