@@ -236,6 +236,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
             trace.check_early()
+            trace.act_now()
             # passes that were thrown away may have checked
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)
@@ -289,7 +290,8 @@ def result_or_raised(function, args, kwargs, outside):
         if outside is None:
             raise
         choices = current_trace().choices
-        acts = outside.draws or choices is not None and choices.acted is not None
+        acted = choices is not None and choices.acted is not None or current_trace().waiting
+        acts = outside.draws or acted
         if not acts or not raised.is_raised_by_programs(error) or outside.inputs and isinstance(error, WengertError):
             raise
         raised.thrown(error)

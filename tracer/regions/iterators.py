@@ -60,13 +60,13 @@ def zip_(*parts, strict=False):
 
 def all_series(parts, unknown=False):
     """Things to go through together as series; None where one is none. unknown: lengths may be."""
-    given = tuple(map(as_listed, parts))
+    given = tuple([as_listed(p, True) for p in parts])
     fine = all(rollable(p) and (unknown is None or length(p) is not None) for p in given)
     return given if given and fine else None
 
 
 def enumerate_(iterable, start=0):
-    part = as_listed(iterable)
+    part = as_listed(iterable, True)
     if not rollable(part):
         return builtins.enumerate(iterable, start)
     if length(part) is None:

@@ -56,17 +56,8 @@ def trip_by_trip(items, body, orelse, rest, number):
     """Over anything else: trip by trip."""
     named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
     loop = LoopCapture(body, SITES[number], number, named)
-
-    def onward():
-        for item in items:
-            spend_trip()
-            over, code = loop.ended(body(item), onward)
-            if over:
-                return code
-        return None
-
     with turning():
-        code = onward()
+        code = loop.one_by_one(functools.partial(body, item) for item in items)
     return finished(code, orelse, rest, number, loop.site)
 
 
@@ -99,6 +90,31 @@ class LoopCapture:
         if not code.open:
             return True, GONE if code.may == BREAK.may else code
         return True, self.fork(code, onward, left(code))
+
+    def one_by_one(self, trips):
+        """Trips that are written out -> how the loop ended: where data decide that one leaves it, each behind it is a
+        branch, which comes where none has left."""
+        code = None  # how those so far have ended, where data decide
+        for trip in trips:
+            if current_trace() is not None:
+                spend_trip()
+            going = code is None or code.status < BREAKS
+            known = decided(going)
+            if known is False:
+                return left(code)
+            if known:
+                code = trip()
+            else:
+                gone = leaving(code)
+                with capturing(going):
+                    code = either_way(
+                        going, trip, lambda: gone, self.slots, self.site.middle | self.site.head, self.held
+                    )
+            if code is not None and not code.may - {FALLS, CONTINUES}:
+                code = None
+            elif code is not None and not code.open:
+                return GONE if code.may == BREAK.may else code
+        return None if code is None else ended_after(code)
 
     def fork(self, code, onward, gone):
         """The other trips where one that ended with `code` leads on, else `gone`."""
@@ -183,6 +199,14 @@ def left(code):
     return Completion(
         pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value
     )
+
+
+def ended_after(code):
+    """How a loop ended whose last trip ended with `code`, if it came to that."""
+    may = {LEFT if m == BREAKS else FALLS if m == CONTINUES else m for m in code.may}
+    status = pick(code.status == BREAKS, LEFT, code.status) if BREAKS in code.may else code.status
+    status = pick(code.status == CONTINUES, FALLS, status) if CONTINUES in code.may else status
+    return Completion(status, frozenset(may), code.value)
 
 
 class For(LoopCapture):
@@ -293,13 +317,12 @@ class For(LoopCapture):
             root.copies = outer
 
     def trips(self, k):
+        return self.one_by_one(self.trips_from(k))
+
+    def trips_from(self, k):
         while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
             k += 1
-            spend_trip()
-            over, code = self.ended(self.trip(k - 1), functools.partial(self.trips, k))
-            if over:
-                return code
-        return None
+            yield functools.partial(self.trip, k - 1)
 
 
 class While(LoopCapture):

@@ -235,7 +235,7 @@ def series_of(x, early=False):
         head = list(itertools.islice(x, LIMIT))
         found = as_listed(head)
         return found if len(head) < LIMIT else itertools.chain(head, x)
-    return as_listed(x)
+    return as_listed(x, True)
 
 
 def rollable(x):

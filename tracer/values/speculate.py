@@ -25,6 +25,7 @@ from .storage import around_regions, current_trace
 
 LONGEST = 64  # assumptions of one trace
 SIZES = "sizes"  # among what is wanted by value: how often loops run
+LATER = "later"  # likewise: that acts on the world wait until all choices by value have been made
 ARGUMENTS = "arguments"  # likewise: all Python numbers among the arguments
 
 
@@ -84,7 +85,8 @@ class Speculation:
         self.numbers = {}  # predicate -> number of the choice
         self.taken = []
         self.keyed = 0  # how many numbers of the program were to be keys of a dict or members of a set
-        self.acted = None  # (how many choices had been made, where) when the program first acts on the world
+        # (how many choices had been made, where, whether that could wait) when the program first acts on the world
+        self.acted = None
         # whether to begin again, or what to raise: an `except:` of the user's does not stop either
         self.again = self.error = None
         self.open = None  # number of the choice that is being captured as a `cond`
@@ -197,6 +199,8 @@ def contents(value, early=False):
 def make_choice(made, value, number, early=False):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
+    if made.acted is not None and made.acted[2] and LATER not in made.wanted:
+        raise made.signal(LATER)
     if len(made.taken) >= LONGEST:
         text = (
             f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of "

@@ -14,7 +14,7 @@ from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .elements import Element
-from .speculate import Assumption, holds
+from .speculate import LATER, Assumption, holds
 from .status import BITS, PASSED, Check, failed, passed
 from .storage import UNKNOWN, AliasSet, Storage, memories
 
@@ -56,6 +56,8 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.waiting = []  # acts that come when all choices by value have been made: (going, operands, attributes)
+            self.assumed = []  # of each choice that was made since, whether the program has not failed there
             self.early = []  # checks of this trace that came up while a loop or branch was captured
             self.refused = None  # the last error that said that Python asked for a number
             self.numbers = set()  # the parameters that are Python numbers
@@ -228,6 +230,8 @@ class Trace:
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
+        if error is Assumption and self.root.waiting:
+            self.root.assumed.append(OPS["not"](first))
         status = self._failed(error, text, value)
         for test, other, words in reversed(unless):
             status = select(test, self._failed(other, words), status)
@@ -236,6 +240,8 @@ class Trace:
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
         for ok, error, text, value in reversed(self.early):  # of which the first is to speak first
+            if error is Assumption and self.waiting:
+                self.assumed.append(ok)
             self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
         self.early = []
 
@@ -270,10 +276,27 @@ class Trace:
         if self is self.root:
             self.check_early()
         going, made = self.passed(), self.root.choices
-        if ordered and made is not None and made.acted is None:
-            waiting = [int(text) for _, _, text, _ in self.root.early]
-            made.acted = min(waiting, default=len(made.taken)), locate()
         attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": ordered})
+        if ordered and made is not None and made.acted is None:
+            if self is self.root and not results and LATER in made.wanted:
+                self.waiting.append((going, operands, attrs))
+                return ()
+            self.root.act_now()
+            waiting = [int(text) for _, _, text, _ in self.root.early]
+            made.acted = min(waiting, default=len(made.taken)), locate(), self is self.root and not results
+        return self.emit_act(going, operands, attrs, results, kept)
+
+    def act_now(self):
+        """Emit the acts that have waited for all choices by value: the program comes to them if none has failed."""
+        waiting, self.waiting = self.waiting, []
+        with self:
+            for going, operands, attrs in waiting:
+                for ok in self.assumed:
+                    going = ok if isinstance(going, Lit) else OPS["and"](going, ok)
+                self.emit_act(going, operands, attrs, (), 0)
+
+    def emit_act(self, going, operands, attrs, results, kept):
+        """The equation of an act, which comes where `going` holds."""
         if isinstance(going, Lit):
             return self.build.emit(OPS["host"], operands, attrs)
         branches = []
