@@ -13,11 +13,13 @@ import os
 import numpy as np
 
 from ..common.errors import Overrun, UnsupportedError, message
+from ..values.storage import current_trace
 from .emit_lookups import CALLED, is_spelled, namer, variable
 from .object_contents import contents_of
 from .raw_attributes import MISSING, of_class, put
 
 LIMIT = 1000  # items of a container that are guarded one by one
+INSISTED = 20  # times as much under whole=True
 READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; making them takes longer by far
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
@@ -329,9 +331,15 @@ def snapshot(value):
     return Same(value)
 
 
+def stretched(bound):
+    """A bound of what a call looks at, which is wider where no plain Python answers instead."""
+    made = current_trace() and current_trace().root.choices
+    return bound * INSISTED if made and made.insists else bound
+
+
 def refuse_large(container, name):
     """Refuse to guard a container item by item if there are too many."""
-    if len(container) > LIMIT:
+    if len(container) > stretched(LIMIT):
         raise UnsupportedError(
             f"{name}, a {type(container).__name__} of {len(container)} items, is read from outside the function; "
             "guarding each at every call\n"
@@ -341,7 +349,7 @@ def refuse_large(container, name):
 
 def refuse_many(reads, name):
     """Refuse to guard more places than a call can look at; name: of the next."""
-    if len(reads) >= READS:
+    if len(reads) >= stretched(READS):
         text = f"more than {READS:,} places outside are read, {name} the last of them; each is looked at at every call"
         raise Overrun(message(text, None, "Hold the numbers in arrays."))
 

@@ -16,7 +16,7 @@ from ..common.origin import HEAP
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import run_of
-from .guard import MISSING
+from .guard import MISSING, stretched
 from .object_contents import CODE, UnknownContents, contents_of, is_advanced, is_fixed
 
 MOST = 1000  # objects that are compared at every call
@@ -93,7 +93,7 @@ class Reliance:
             if type(x) is list and run_of(x) is not None or type(x) is tuple and made_of_traced(x):
                 continue  # nothing but traced numbers
             seen.add(id(x))
-            if len(seen) > MOST:
+            if len(seen) > stretched(MOST):
                 text = (
                     f"more than {MOST} objects can be reached from a {type(given[0]).__name__} that code without "
                     "hooks is given"

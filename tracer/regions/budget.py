@@ -10,6 +10,7 @@ from ..values.speculate import ARGUMENTS
 from ..values.storage import current_trace
 
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
+MODEST = 2_000  # bound: equations of many trips, where plain Python can run the loop instead
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
@@ -52,6 +53,12 @@ def turning():
         yield
     finally:
         root.turning -= 1
+
+
+def written_at_most():
+    """How many equations the trips of a loop may come to that has many, and is captured no other way."""
+    made = current_trace().root.choices
+    return MODEST if made is None or not made.insists else WRITTEN
 
 
 def spend_trip():

@@ -224,7 +224,7 @@ def replace_extreme(f, few):
         if by_key and not (isinstance(args[0], Traced) and args[0].ndim != 1):
             items = list(args[0])
             return extreme_by_key(f, items, kwargs["key"]) if items else f(items, **kwargs)
-        if len(args) == 1 and not kwargs and not isinstance(args[0], Traced):
+        if len(args) == 1 and not kwargs and not (isinstance(args[0], Traced) and len(args[0].shape) != 1):
             g, *args = many(args[0])
         return few(*args, **kwargs) if g is None else convert(LOOPS[f])(g, g.many)
 

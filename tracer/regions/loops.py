@@ -19,14 +19,15 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
 from .branch import ASKED, checked_completion, decided, either_way, run_rest, watched
-from .budget import spend_known_trip, spend_trip, turning
+from .budget import spend_known_trip, spend_trip, turning, written_at_most
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .merge import pick
 from .rows import RowRoll
 from .run import Run
 
-FEW = 64  # trips written out at most
+FEW = 64  # trips written out at most, whatever they come to
+MANY = 1024  # and where they come to few equations
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
 RETRY = (CannotRoll, ConcretizationError)
 
@@ -105,11 +106,7 @@ class LoopCapture:
             if known:
                 code = trip()
             else:
-                gone = leaving(code)
-                with capturing(going):
-                    code = either_way(
-                        going, trip, lambda: gone, self.slots, self.site.middle | self.site.head, self.held
-                    )
+                code = self.unless_left(going, trip, leaving(code))
             if code is not None and not code.may - {FALLS, CONTINUES}:
                 code = None
             elif code is not None and not code.open:
@@ -124,6 +121,10 @@ class LoopCapture:
         known = decided(goes)
         if known is not None:
             return onward() if known else gone
+        return self.unless_left(goes, onward, gone)
+
+    def unless_left(self, goes, onward, gone):
+        """`onward()` where data decide that the loop goes on, else it has ended as `gone` says."""
         with capturing(goes):
             return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
 
@@ -301,28 +302,28 @@ class For(LoopCapture):
     def unrolled(self, k, reason):
         if self.lenient:
             return self.trips(k)
-        if self.count - k > FEW:
-            raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
-        root = current_trace().root
+        root, text = current_trace().root, f"this loop of {self.count} trips cannot be captured: {reason}"
         outer, root.copies = root.copies, root.copies * (self.count - k)
         try:
-            if root.copies > FEW:
-                raise CannotRoll(
-                    f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: "
-                    f"{reason}"
-                )
+            if root.copies > MANY:
+                raise CannotRoll(text)
             self.told(f"{self.count - k} trips are written out one by one", reason)
-            return self.trips(k)
+            return self.trips(k, text if root.copies > FEW else None)
         finally:
             root.copies = outer
 
-    def trips(self, k):
-        return self.one_by_one(self.trips_from(k))
+    def trips(self, k, text=None):
+        """The trips from the k-th on, written out; text: says why the loop is refused where these come to much."""
+        return self.one_by_one(self.trips_from(k, text))
 
-    def trips_from(self, k):
+    def trips_from(self, k, text):
+        build, most = current_trace().build, series.LIMIT if text is None else written_at_most()
+        most += len(build.eqns)
         while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
             k += 1
             yield functools.partial(self.trip, k - 1)
+            if len(build.eqns) > most:
+                raise CannotRoll(text)
 
 
 class While(LoopCapture):

@@ -88,10 +88,32 @@ def test_what_acts_behind_a_choice_by_value_acts_once(capsys):
         assert capsys.readouterr().out == said
 
 
-def test_a_choice_by_value_behind_what_acts_is_refused():
+def test_what_acts_waits_for_choices_by_value(capsys):
     def f(x):
-        print(x[0])
-        return x * len("large" if x.sum() > 5 else "small")
+        print("begin", x[0])
+        if x[0] > 3:
+            raise ValueError("large")
+        y = x * len("large!" if x.sum() > 5 else "small")
+        print("end", y[0])
+        return y
+
+    g = jit(f)
+    for x in (X, -X, 0 * X + 5, X + 1, -X - 1):
+        said = []
+        for h in (f, g, g):
+            try:
+                result = h(x)
+            except ValueError as error:
+                result = str(error)
+            said.append((np.asarray(result).tolist(), capsys.readouterr().out))
+        assert said[0] == said[1] == said[2]
+
+
+def test_a_choice_by_value_behind_what_acts_in_a_loop_is_refused():
+    def f(x):
+        for v in x:
+            print(v)
+        return x * len("large!" if x.sum() > 5 else "small")
 
     with pytest.raises(UnsupportedError, match="has acted on the world before it"):
         jit(f)(X)

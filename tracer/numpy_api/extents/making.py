@@ -31,6 +31,7 @@ from ...values.outermost import demand_lengths, enters, length_by_value, whole_n
 from ...values.promote import checked, operand_as, read
 from ...values.storage import current_trace
 from ..handles import handle
+from ..meeting import firmed_arguments
 from ..registry import call_function
 from .functions import handles
 from .reductions import sort_
@@ -110,6 +111,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
     """np.arange of numbers of which one is traced: as long as NumPy's rule says, an element at a time from the first by
     the difference of the first two (`arange` of https://numpy.org/doc/stable/reference/generated/numpy.arange.html)."""
     start, stop = (0, start) if stop is None else (start, stop)
+    (start, stop, step), _ = firmed_arguments((start, stop, step), {})
     bounds = [end_of(x) for x in (start, stop, 1 if step is None else step)]
     start, stop, step = bounds
     dtype = np.dtype(dtype) if dtype is not None else np.arange(*map(like_it, bounds, (0, 0, 1))).dtype
