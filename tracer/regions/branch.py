@@ -21,6 +21,7 @@ from .lending import pass_on
 from .phis import Merger
 from .raised import answers, thrown
 from .run import Run, closed, emit
+from .variants import narrow, narrowing
 
 ASKED = types.CellType()  # how the truth of an object is asked for; filled by `hooks`
 
@@ -44,12 +45,16 @@ def branch(test, body, orelse, rest, number):
     site = SITES[number]
     known = decided(test)
     if known is not None:
+        if isinstance(test, Traced):
+            narrow(cells(body, orelse, rest))
         code = body() if known else orelse() if orelse is not None else None
         return checked_completion(run_rest(code, rest, number), site)
     named = cells(body, orelse, rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
     then = lambda: run_rest(body(), rest, number)
     other = lambda: run_rest(orelse() if orelse is not None else None, rest, number)
+    test = truth(test)
+    then, other = narrowing(named, test.value, True, then), narrowing(named, test.value, False, other)
     with capturing(test):
         return checked_completion(either_way(test, then, other, slots, site.after, watched(named)), site)
 
@@ -100,9 +105,13 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     """
     known = decided(test)
     if known is not None:
+        if isinstance(test, Traced):
+            narrow(cells(body, orelse))
         return body() if known else orelse()
     a, b = (lambda side=side: Completion(completion.RETURNS, {completion.RETURNS}, side()) for side in (body, orelse))
     named = cells(body, orelse)
+    test = truth(test)
+    a, b = narrowing(named, test.value, True, a), narrowing(named, test.value, False, b)
     with capturing(test):
         return either_way(
             test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS

@@ -27,8 +27,10 @@ from ..values.poison import Poison
 from ..values.promote import operand_as, read
 from ..values.storage import current_trace
 from ..values.texts import TracedText
+from ..values.variant import Variant
 from .convert import CELL
 from .merge import pick
+from .variants import of_each
 
 FEW = 64  # Python-level folds over a traced array write out at most so many steps
 REPLACED = {}
@@ -253,12 +255,14 @@ def lacks(x, name):
 
 def require_one_thing(x):
     """What may be one thing or another answers nothing."""
-    if builtins.type(x) is Poison:
+    if builtins.type(x) in (Poison, Variant):
         x.fail()
 
 
 @replaces(isinstance)
 def isinstance_(x, kinds, /):
+    if builtins.type(x) is Variant:
+        return of_each(x, lambda side: isinstance_(side, kinds))
     require_one_thing(x)
     return builtins.isinstance(x, kinds) or (isinstance(x, STANDING) and builtins.isinstance(sample(x), kinds))
 

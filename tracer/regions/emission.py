@@ -16,11 +16,12 @@ from ..values.poison import Poison
 from ..values.speculate import on_demand
 from ..values.status import passed
 from ..values.storage import Storage, UnknownAlias, current_trace, memories
+from ..values.variant import settled
 from . import induction, merge
 from .alias_selectors import LOST, Tags
 from .array_object_phis import is_instance, is_made_within
 from .births import Births, Member
-from .builtins import truth
+from .builtins import require_one_thing, truth
 from .escape import Leaving, handle, new
 from .loop_containers import LoopContainers
 from .loop_equation import LoopEquation
@@ -151,7 +152,7 @@ class Emission(LoopEquation):
         if not self.read(slot):
             return lambda out: Poison(f"{slot.name} was not thought to be read after the loop at {roll.where}")
         if after is UNBOUND or is_poison(after):
-            return lambda out: after
+            return lambda out: settled(after)
         first = roll.first(slot, self.run)
         if is_poison(first) and not roll.surely:
             return lambda out: first
@@ -313,7 +314,6 @@ class Emission(LoopEquation):
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), name)
         return lambda: at
 
-    # -- the end -----------------------------------------------------------------------------------
     def going(self):
         """The row that says whether another trip follows; None where the count alone does."""
         roll = self.roll
@@ -338,15 +338,15 @@ class Emission(LoopEquation):
         may = {completion.FALLS} | {outs[m] for m in completion.may(code) if m in outs}
         if len(may) == 1:
             return lambda out: None
-        status = self.status()
+        status, plans = self.status(), []
         leaves, tree = pytree.flatten(code.value)
-        plans = []
         for leaf in leaves:
             s = merge.spec(leaf)
             if s[0] == "object":
-                lost = is_instance(leaf) and is_made_within(leaf, self.run)
-                text = f"what is returned is an instance that the loop at {self.roll.where} has made"
-                plans.append(lambda out, leaf=leaf, text=text if lost else None: Poison(text) if text else leaf)
+                require_one_thing(leaf)
+                if is_instance(leaf) and is_made_within(leaf, self.run):
+                    leaf = Poison(f"what is returned is an instance that the loop at {self.roll.where} has made")
+                plans.append(lambda out, leaf=leaf: leaf)
                 continue
             if isinstance(leaf, TracedArray):
                 plans.append(self.array(leaf, "what is returned"))

@@ -23,6 +23,7 @@ from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.storage import current_trace
+from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
 from .array_object_attributes import (
     attribute_of_instance,
@@ -51,6 +52,7 @@ from .operators import HOOKS, handled, manager, trying
 from .printing import percent, text
 from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
+from .variants import narrowed
 
 
 def leave(code):
@@ -91,7 +93,7 @@ def attribute(owner, key, whole=True):
         return attribute_of_instance(owner, key, whole)
     if kind is ObjectPhi:
         return attribute_of_phi(owner, key, call, attribute)
-    if trace is None or kind is Poison:
+    if trace is None or kind in (Poison, Variant):
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
         read_stream(key)
@@ -107,7 +109,7 @@ def attribute(owner, key, whole=True):
         return ask(getattr, owner, key)
     if kind is np.random.SeedSequence:
         trace.root.outside.draws.refuse_entropy(owner)
-    return trace.root.outside.attribute(owner, key, whole)
+    return narrowed(trace.root.outside.attribute(owner, key, whole))
 
 
 def attribute_of(owner, key):

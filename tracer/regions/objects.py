@@ -27,6 +27,7 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
+from ..values.variant import Variant
 from . import array_object_calls
 from .array_object_attributes import elements_of_instance
 from .array_object_calls import asks_arrays, called_first, calling_with_array_objects
@@ -41,6 +42,7 @@ from .handed import handed, relied
 from .keys import member, members
 from .series import Counting
 from .special import looked_up
+from .variants import of_each
 
 QUICK = frozenset(
     (
@@ -98,6 +100,12 @@ def method(x, name):
     return None if found is None else plainly(found)
 
 
+def known_truth(x):
+    """The truth of one side of a Variant, as far as it is known."""
+    found = asked(x)
+    return found if isinstance(found, Traced) else bool(found)
+
+
 def asked(x):
     """Something whose truth is the truth of x: itself, or what its own method says."""
     x = list_behind(x)
@@ -107,6 +115,8 @@ def asked(x):
         require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
         return x
+    if type(x) is Variant:
+        return of_each(x, known_truth)
     if isinstance(x, ArrayObject):
         return array_object_calls.truth_of(x)
     if type(x) is ObjectPhi and not any(hasattr(x.kind, name) for name in ("__bool__", "__len__")):
@@ -178,7 +188,7 @@ def mapped(x):
 def matched(x, singletons=False):
     """What a `match` statement takes apart. singletons: whether a pattern in it is True or False."""
     relied(shown_whole(x))
-    x = x.fail() if type(x) is ObjectPhi else CELL.cell_contents.one_thing(x)
+    x = x.fail() if type(x) in (ObjectPhi, Variant) else CELL.cell_contents.one_thing(x)
     if singletons and any(isinstance(leaf, TracedScalar) and leaf.dtype.kind == "b" for leaf in pytree.leaves(x)):
         text = "`case True` and `case False` ask which of the two a truth value is that only the running program knows"
         raise UnsupportedError(message(text, locate(), "Write if and else."))

@@ -14,17 +14,12 @@ from ...ir.ops import OPS
 from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
-from ..guards.container_phis import same_container
 from ..guards.context_managers import refuse_filters, refuse_manager
 from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
-from ..values.identity import same_object
-from ..values.mixed import Mixed
-from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
 from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
-from .backing import same_row
 from .bounded_lists import bounded_list
 from .branch import decided
 from .builtins import truth
@@ -38,6 +33,7 @@ from .keys import KEEPING, is_among, member
 from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
+from .sameness import is_other, is_same
 from .sequences import contains
 from .special import looked_up
 
@@ -137,39 +133,6 @@ def yields(kind, other):
     return kind is TracedArray and (
         getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0
     )
-
-
-def is_same(x, y):
-    """`x is y`."""
-    if current_trace() is None:
-        return x is y
-    if ObjectPhi in (type(x), type(y)) and x is not y:
-        alike = kind_of_object(x) is kind_of_object(y)
-        return (x if type(x) is ObjectPhi else y).fail() if alike else False
-    if any(isinstance(z, Mixed) for z in (x, y)) and x is not y:
-        return Traced.apart(is_same, (x, y))
-    if TracedScalar in (type(x), type(y)) and x is not y:
-        return same_number(x, y)
-    if (found := same_row(x, y)) is not None:
-        return found
-    return (same_object if TracedArray in (type(x), type(y)) else same_container)(list_behind(x), list_behind(y))
-
-
-def same_number(x, y):
-    """`x is y` of two numbers, one of them traced: there is one True and one False, of Python's and of NumPy's each."""
-    kinds = [(x.weak or x.dtype.type) if type(x) is TracedScalar else type(x) for x in (x, y)]
-    if kinds[0] is not kinds[1]:
-        return False
-    if kinds[0] is int:
-        text = "whether two ints are one object is asked: of small ones Python has one each, of others several"
-        raise UnsupportedError(message(text, locate(), "Compare them: a == b."))
-    return truth(HOOKS["Eq"](x, y)) if kinds[0] in (bool, np.bool_) else False
-
-
-def is_other(x, y):
-    """`x is not y`."""
-    found = is_same(x, y)
-    return not found if type(found) is bool else TracedScalar(OPS["not"](found.value), bool)
 
 
 def changed_in_place(plain, name, a, b):

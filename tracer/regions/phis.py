@@ -16,6 +16,7 @@ from ..values.poison import Poison
 from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from ..values.texts import TracedText
+from ..values.variant import Variant, settled
 from . import merge
 from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
@@ -66,7 +67,7 @@ class Merger(InstancePhis):
         if merge.equal(x, y):
             return lambda out: x
         if x is UNBOUND or y is UNBOUND:
-            return self.unmerged(name, "is set on one side only of the choice")
+            return self.variant(x, y, name, "is set on one side only of the choice")
         if are_alike(x, y, self.a, self.b):
             return self.objects(x, y, name)
         if arrays_of_classes(x, y) and (plan := self.of_classes(x, y, name)) is not None:
@@ -75,29 +76,36 @@ class Merger(InstancePhis):
             bad = x if is_poison(x) else y
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
-            return lambda out: bad
+            return lambda out: Poison(bad.reason, bad.choice) if type(bad) is Variant else bad
         (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
-        if tree != other:
-            return self.unmerged(
-                name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice"
-            )
-        plans = []
-        for p, q in zip(xs, ys):
-            plan = self.leaf(p, q, name)
-            if plan is None:
-                return self.unmerged(
-                    name,
-                    f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice",
-                )
-            plans.append(plan)
-        return self.built(tree, plans, x, y, name)
+        if tree == other:
+            plans = [self.leaf(p, q, name) for p, q in zip(xs, ys)]
+            if None not in plans:
+                return self.built(tree, plans, x, y, name)
+            p, q = next(pair for pair, plan in zip(zip(xs, ys), plans) if plan is None)
+        else:
+            p, q = x, y
+        if type(x) is type(y) is tuple and len(x) == len(y):
+            plans = [self.value(*pair, f"{name}[{n}]") for n, pair in enumerate(zip(x, y))]
+            return lambda out: tuple([plan(out) for plan in plans])
+        text = f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice"
+        return self.variant(x, y, name, text)
+
+    def variant(self, x, y, name, text):
+        """A plan for two things that no one value can stand for."""
+        try:
+            plans = [self.value(x, NOTHING, name), self.value(NOTHING, y, name)]
+        except UnsupportedError:
+            return self.unmerged(name, text)
+        reason = f"{name} {text} at {self.where}"
+        return lambda out: Variant(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))
 
     def half(self, x, y, name):
         """A plan for what one side only has to give."""
         side = int(x is NOTHING)
         x = y if side else x
         if x is NOTHING or x is UNBOUND or is_poison(x):
-            return lambda out: None if x is NOTHING else x
+            return lambda out: None if x is NOTHING else settled(x)
         if is_object(x):
             return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
         if is_instance(x):
@@ -184,6 +192,8 @@ class Merger(InstancePhis):
     def leaf(self, x, y, name):
         if merge.equal(x, y):
             return lambda out: x
+        if type(x) is type(y) is bool:
+            return lambda out: TracedScalar(self.truth(x), bool)
         if arrays_of_classes(x, y):
             return self.of_classes(x, y, name)
         if BoundedArray in (type(x), type(y)) or differ(x, y):
@@ -204,6 +214,11 @@ class Merger(InstancePhis):
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
         return lambda out: merge.made(out[at], s)
+
+    def truth(self, yes):
+        """The test, or that it does not hold, as an operand of the present trace."""
+        value = current_trace().bring(self.test)
+        return value if yes else OPS["not"](value)
 
     def sized(self, x, y, name):
         """A plan for an array of which data decide how long it is."""
@@ -344,7 +359,7 @@ class Merger(InstancePhis):
 
         def plan(out):
             found = value(out)
-            if all(returns) and is_poison(found):
+            if all(returns) and is_poison(found) and type(found) is not Variant:
                 raise UnsupportedError(
                     message(found.reason, self.where, "Return values of one structure, shape and type on all paths.")
                 )

@@ -245,10 +245,7 @@ class Expressions(ast.NodeTransformer):
             return node
         names = [type(op).__name__ for op in node.ops]
         if len(names) == 1:
-            known = names[0] in ("Is", "IsNot") and any(
-                isinstance(x, ast.Constant) and not isinstance(x.value, int) for x in (node.left, node.comparators[0])
-            )
-            return node if known else at(hook(names[0], node.left, node.comparators[0]), node)
+            return at(hook(names[0], node.left, node.comparators[0]), node)
         steps = []
         for name, right in zip(names, node.comparators):
             steps += [at(ast.Attribute(load(HOOK), name, ast.Load()), node), later(right, node.left)]

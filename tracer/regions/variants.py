@@ -1,0 +1,97 @@
+"""Variants where their test is known, and what is asked of them where it is not.
+
+The body of an `if` knows that its test holds: names that hold a `Variant` of that test hold the one of its sides while
+the body runs (type narrowing, as checkers of static types do it).
+"""
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ..guards.state import UNBOUND, regions
+from ..values.array import TracedScalar
+from ..values.storage import current_trace
+from ..values.variant import Variant, canonical
+
+
+def facts(value, truth):
+    """value -> truth of all that follows from a test."""
+    found, todo = {}, [(value, truth)]
+    while todo:
+        value, truth = todo.pop()
+        if isinstance(value, Lit):
+            continue
+        value = canonical(value)
+        found[value] = truth
+        op = value.eqn and value.eqn.op
+        if op is OPS["not"]:
+            todo.append((value.eqn.operands[0], not truth))
+        elif op is OPS["and" if truth else "or"]:
+            todo += [(x, truth) for x in value.eqn.operands]
+    return found
+
+
+def side_of(x, known):
+    """What a Variant is where tests are known, itself if its test is not, or the side is a variable not bound."""
+    while type(x) is Variant and (truth := known.get(canonical(x.test))) is not None:
+        side = x.sides[not truth]
+        if side is UNBOUND:
+            break
+        x = side
+    return x
+
+
+def narrowed(x):
+    """Likewise in the regions that are run, and by the choices that have been made by value."""
+    if type(x) is not Variant:
+        return x
+    known, made = {}, current_trace().root.choices
+    for region in regions():
+        if type(region.choice) is tuple:
+            known |= facts(*region.choice)
+    if made is not None:
+        truths = {t.choice: t.truth for t in made.taken if type(t.truth) is bool}
+        for value, number in made.numbers.items():
+            if number in truths:
+                known |= facts(value, truths[number])
+    return side_of(x, known)
+
+
+def narrow(named):
+    """Let variables hold what they are, now that more tests are known."""
+    for slot in named.values():
+        if type(v := slot.get()) is Variant and (x := narrowed(v)) is not v:
+            slot.set(x)
+
+
+def narrowing(named, test, truth, body):
+    """`body`, in which variables hold what they are where a test holds, or does not."""
+    held = [slot for slot in named.values() if type(slot.get()) is Variant]
+    if not held:
+        return body
+
+    def inside():
+        known = facts(test, truth)
+        changed = [(slot, v, x) for slot in held if (x := side_of(v := slot.get(), known)) is not v]
+        for slot, _, x in changed:
+            slot.set(x)
+        try:
+            return body()
+        finally:
+            for slot, v, x in changed:
+                if slot.get() is x:
+                    slot.set(v)
+
+    return inside
+
+
+def of_each(x, ask):
+    """What `ask` says of a Variant, a bool or a traced one; refused where its sides do not say it."""
+    x = narrowed(x)
+    if type(x) is not Variant:
+        return ask(x)
+    yes, no = (UNBOUND if side is UNBOUND else of_each(side, ask) for side in x.sides)
+    if type(yes) is not bool or type(no) is not bool:
+        return x.fail()
+    if yes is no:
+        return yes
+    value = current_trace().bring(x.test)
+    return TracedScalar(value if yes else OPS["not"](value), bool)
