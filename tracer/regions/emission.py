@@ -16,7 +16,7 @@ from ..values.poison import Poison
 from ..values.speculate import on_demand
 from ..values.status import passed
 from ..values.storage import Storage, UnknownAlias, current_trace, memories
-from ..values.variant import settled
+from ..values.variant import within_reach
 from . import induction, merge
 from .alias_selectors import LOST, Tags
 from .array_object_phis import is_instance, is_made_within
@@ -152,7 +152,7 @@ class Emission(LoopEquation):
         if not self.read(slot):
             return lambda out: Poison(f"{slot.name} was not thought to be read after the loop at {roll.where}")
         if after is UNBOUND or is_poison(after):
-            return lambda out: settled(after)
+            return lambda out: within_reach(after)
         first = roll.first(slot, self.run)
         if is_poison(first) and not roll.surely:
             return lambda out: first

@@ -16,7 +16,7 @@ from ..values.poison import Poison
 from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from ..values.texts import TracedText
-from ..values.variant import Variant, settled
+from ..values.variant import Variant, within_reach
 from . import merge
 from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
@@ -105,7 +105,7 @@ class Merger(InstancePhis):
         side = int(x is NOTHING)
         x = y if side else x
         if x is NOTHING or x is UNBOUND or is_poison(x):
-            return lambda out: None if x is NOTHING else settled(x)
+            return lambda out: None if x is NOTHING else within_reach(x)
         if is_object(x):
             return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
         if is_instance(x):

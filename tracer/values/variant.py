@@ -28,7 +28,7 @@ def canonical(value):
     return value
 
 
-def settled(x):
+def within_reach(x):
     """x, a plain Poison in its place where its test is not of the present trace or those around it."""
     if type(x) is not Variant:
         return x

@@ -203,3 +203,21 @@ def test_a_use_that_is_not_told_is_refused():
 
     with pytest.raises(UnsupportedError, match="is f64.4. on one side and None on the other side of the choice"):
         jit(f)(POINTS[0])
+
+
+def names(x):
+    total, path = 0.0, ""
+    for i in range(50):
+        name = "L" if x[1] > i * 0.2 else "R"
+        total += 1 if name == "L" else 10
+        mode = "up" if x[0] * i > 3 else None
+        if mode != "up":
+            total += i
+    name = "L" if x[2] > 0 else "R"
+    return total, name + path
+
+
+def test_names():
+    g = jit(names)
+    for x in POINTS:
+        assert g(x) == names(x)
