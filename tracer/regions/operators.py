@@ -19,7 +19,6 @@ from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.storage import current_trace
-from ..values.variant import Variant
 from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -37,7 +36,7 @@ from .printing import passing, percent
 from .sameness import is_other, is_same
 from .sequences import contains
 from .special import looked_up
-from .variants import of_each
+from .variants import equal_by_sides
 
 SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
 OWN = frozenset(
@@ -78,9 +77,6 @@ def binary(plain, name, mirror):
             return plain(a, b)
         if meets(a, b):
             return operated(plain, name, mirror, a, b)
-        if Variant in (left, right) and name in ("__eq__", "__ne__"):
-            x, ask = (a, lambda side: stand_in(side, b)) if left is Variant else (b, lambda side: stand_in(a, side))
-            return of_each(x, ask)
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
@@ -233,6 +229,8 @@ for _node, _pair in {
 }.items():
     _name, _mirror = _pair.split()
     HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
+for _node in ("Eq", "NotEq"):
+    HOOKS[_node] = functools.partial(equal_by_sides, HOOKS[_node])
 for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
 for _name in ("Mod", "IMod"):  # of strings it is formatting

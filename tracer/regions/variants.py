@@ -83,6 +83,13 @@ def narrowing(named, test, truth, body):
     return inside
 
 
+def equal_by_sides(equal, a, b):
+    """`a == b` or `a != b`, of a Variant where its sides say it."""
+    if type(a) is Variant:
+        return of_each(a, lambda side: equal_by_sides(equal, side, b))
+    return of_each(b, lambda side: equal(a, side)) if type(b) is Variant else equal(a, b)
+
+
 def of_each(x, ask):
     """What `ask` says of a Variant, a bool or a traced one; refused where its sides do not say it."""
     x = narrowed(x)
