@@ -23,7 +23,7 @@ from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
-from ..common.errors import LeakError, UnsupportedError, message, shown, warn_fallback
+from ..common.errors import UnsupportedError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
 from ..guards.by_way import CalleeCell
 from ..guards.guard import small
@@ -111,22 +111,17 @@ class Compiled:
             shared.take_out(self)
 
     def slow(self, args, kwargs):
-        """Any call; in a trace the function is simply traced through, a transform where its arguments are traced, or
-        what it reads from around it is."""
+        """Any call; in a trace the function is simply traced through, whatever its arguments are: what it reads is read
+        by that trace."""
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
-        if trace is not None and self.has_plain:
-            return hooks.call(self.function)(*args, **kwargs)
-        if trace is not None:
-            trace.root.outside.derives = True
-        try:
+        if trace is None:
             return self.route(args, kwargs)
-        except LeakError:
-            if current_trace() is None:
-                raise
-            return hooks.call(self.function)(*args, **kwargs)
+        if not self.has_plain:
+            trace.root.outside.derives = True
+        return hooks.call(self.function)(*args, **kwargs)
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
