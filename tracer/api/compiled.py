@@ -17,6 +17,7 @@ from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
 from ..call.inline_cache import InlineCache, named_of
+from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.capture import capture
 from ..capture.number_lists import packed_call
@@ -26,7 +27,7 @@ from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
 from ..guards.by_way import CalleeCell
-from ..guards.guard import small
+from ..guards.guard import CONTAINERS, small
 from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, key_of
 from ..program.emit_structure import places
@@ -81,7 +82,7 @@ class Compiled:
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
-        self.lock = threading.RLock()
+        self.lock, self.patience = threading.RLock(), Patience()
         self.cache = cache_for(cache, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
@@ -118,10 +119,18 @@ class Compiled:
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
         if trace is None:
+            if self.patience.refused >= SEEN and self.rests(args, kwargs):
+                return self.plain(*args, **kwargs)
             return self.route(args, kwargs)
         if not self.has_plain:
             trace.root.outside.derives = True
         return hooks.call(self.function)(*args, **kwargs)
+
+    def rests(self, args, kwargs):
+        """Whether a call is left to plain Python without a look at what it is given: nothing that jax arrays might be
+        in."""
+        held = any(type(x) in CONTAINERS or dispatch.is_device_array(x) for x in (*args, *kwargs.values()))
+        return not held and self.patience.rests()
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
