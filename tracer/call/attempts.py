@@ -28,7 +28,6 @@ from ..values.speculate import Speculation, refuse_effects
 from ..values.status import PASSED
 from ..values.storage import current_trace
 
-
 MOST_APART = 32  # bound: numbers that are tried one by one, where not all can be taken in
 
 

@@ -10,7 +10,7 @@ from ..guards.guard import snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
 SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
-SPARE = 16  # as this
+SPARE = 16  # bound: as this
 
 
 class Patience:
@@ -33,8 +33,8 @@ class Patience:
                     del self.met[next(iter(self.met))]
                 self.why = self.why or Unsettled(TEXT.format(made=self.made, reason=reason()))
                 raise self.why
+            del self.met[key]
         self.made, self.refused, self.plain = self.made + 1, 0, 0.0
-        self.met.clear()
 
     def rests(self):
         """Whether the next call is left to plain Python, whatever its state is."""

@@ -6,7 +6,8 @@ import copy
 import numpy as np
 import pytest
 
-from wengert import grad, jit, jvp, value_and_grad, vmap
+from wengert import Fallback, grad, jit, jvp, value_and_grad, vmap
+from wengert.tracer.call.patience import MOST
 
 X = np.arange(12.0).reshape(4, 3) / 10
 CALLS = 12
@@ -111,3 +112,138 @@ def test_a_derivative_at_a_known_number_reads_at_each_call(monkeypatch):
         monkeypatch.setitem(globals(), "scale", k * 3.0)
         assert f() == k * 7.0
     assert traces(f) <= 3
+
+
+# -- numbers that count ----------------------------------------------------------------------------
+
+
+class Counting:
+    """A counter beside what data decide, and others beside it."""
+
+    def __init__(self):
+        self.t, self.n, self.rate, self.log, self.mode, self.known = 0, 1, 0.5, [], "a", {}
+
+
+class WithWhile(Counting):
+    def step(self, x=20.0):
+        self.t += 1
+        k = 0
+        while k < x:
+            k += 1
+        return k + self.t
+
+
+class WithLengths(Counting):
+    def step(self, x=40.0):
+        self.t += 1
+        found = []
+        while x > 1:
+            found.append(x)
+            x = x // 2
+        self.log = found
+        return self.t
+
+
+class Congruential(Counting):
+    """A generator of random numbers: its state leaves 32 bits."""
+
+    def step(self):
+        self.n = (self.n * 1103515245 + 12345) % 2**32
+        return self.n / 2**32
+
+
+class Clock(Counting):
+    def __init__(self):
+        super().__init__()
+        self.n = 1_700_000_000_000_000_000
+
+    def step(self):
+        self.n += 1_000_000
+        return self.n / 1e9
+
+
+class Sizes(Counting):
+    def step(self):
+        self.t += 1
+        self.rate *= 0.9
+        return np.ones(self.t).sum() * self.rate
+
+
+@pytest.mark.parametrize("kind", [WithWhile, WithLengths, Congruential, Clock, Sizes])
+def test_an_int_that_counts_costs_one_trace_more(kind):
+    """Beside loops of which data decide the trips, and beyond 32 bits."""
+    agree(kind(), 2)
+
+
+class Growing(Counting):
+    """Leaves 64 bits after six calls."""
+
+    def step(self):
+        self.n *= 1000
+        self.rate *= 0.9
+        return self.n, self.rate
+
+
+class Keys(Counting):
+    """Counts what must be known, and numbers that need not be."""
+
+    def step(self, x=1.5):
+        self.t += 1
+        self.rate *= 0.9
+        self.known[self.t] = x * self.rate
+        return self.rate
+
+
+class History(Counting):
+    def step(self, x=1.5):
+        self.log.append(x)
+        return sum(self.log) / len(self.log)
+
+
+class Seeds(Counting):
+    def step(self, x=1.5):
+        self.t += 1
+        return np.random.default_rng(self.t).normal() * x
+
+
+@pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
+def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
+    """After a few traces, and with one warning that names it."""
+    with pytest.warns(Fallback, match="traced anew") as told:
+        agree(kind(), MOST, 40)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
+def test_under_whole_each_is_traced(kind):
+    agree(kind(), CALLS)
+
+
+def test_what_is_met_again_is_traced(falling_back):
+    """More states than are traced at first sight, met in turn: in the end all are compiled."""
+    f, modes = jit(lambda x, mode: x * len(mode)), ["m" * n for n in range(1, 2 * MOST + 1)]
+    with pytest.warns(Fallback):
+        for _ in range(6):
+            assert [f(X, m)[0, 1] for m in modes] == [X[0, 1] * len(m) for m in modes]
+    assert traces(f) == len(modes)
+
+
+def test_explain_says_what_python_answers(falling_back):
+    x = History()
+    step = jit(History.step)
+    with pytest.warns(Fallback):
+        for _ in range(CALLS):
+            step(x)
+    assert "plain Python answers other calls" in step.explain() and "self.log" in step.explain()
+
+
+def test_two_numbers_of_which_one_must_be_known():
+    """The other is taken in all the same."""
+
+    class Two(Counting):
+        def step(self):
+            self.t += 1
+            self.rate *= 0.5
+            return "x" * (self.t % 2), self.rate
+
+    agree(Two(), 3)
