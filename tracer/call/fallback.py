@@ -89,11 +89,13 @@ class Fallbacks:
         others = [key_of(self.leaves[i]) for i in route.static if i not in route.alike]
         return route.refusals.setdefault(tuple(others), [])
 
-    def have_patience(self, types, here):
-        """Raise Refused where a call is not to be traced, for all calls are other ones."""
+    def have_patience(self, types, here, path=()):
+        """Raise Refused where a call is not to be traced, for all calls are other ones. path: the way through choices
+        by value that there is no trace for."""
         if self.falls_back():
+            reason = lambda: "data took another way" if path else self._reason(types, here)
             try:
-                self.compiled.patience.ask(lambda: state_in(self, types), lambda: self._reason(types, here))
+                self.compiled.patience.ask(lambda: state_in(self, types, path), reason)
             except Unsettled as error:
                 raise Refused(error) from None
 
@@ -108,7 +110,7 @@ class Fallbacks:
         except REFUSALS as error:
             self.refuse(types, error)
         finally:
-            self.compiled.patience.seconds = time.perf_counter() - start
+            self.compiled.patience.took(time.perf_counter() - start)
 
     def refuse(self, types, error):
         """Raise an error that says why a call is not captured; where plain Python can answer it is remembered, and is

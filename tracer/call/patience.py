@@ -9,25 +9,26 @@ from ..common.errors import Unsettled
 from ..guards.guard import snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
+LONG = 20.0  # bound: seconds of tracing, after which that is so too
 SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
 SPARE = 16  # bound: as this
 
 
 class Patience:
-    """Of one Compiled. made: its traces; seconds: what the last took; plain: seconds of the last call that plain Python
-    answered; why: the error that says so, once there is one."""
+    """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the last
+    call that plain Python answered; why: the error that says so, once there is one."""
 
     def __init__(self):
-        self.made, self.seconds, self.plain, self.why = 0, 0.0, 0.0, None
+        self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
         self.refused, self.met = 0, {}  # calls left to plain Python since the last trace; state -> how often it was met
 
     def ask(self, state, reason):
         """Raise Unsettled where there is to be no trace of a call. state, reason: functions that give what tells it
         apart, and why there must be a new trace."""
-        if self.made >= MOST and self.plain <= self.seconds:
+        if (self.made >= MOST or self.spent > LONG) and self.plain <= self.seconds:
             key = state()
             times = self.met[key] = self.met.get(key, 0) + 1
-            if times <= self.made // MOST:
+            if times <= max(self.made // MOST, 1):
                 self.refused += 1
                 if len(self.met) > SEEN:
                     del self.met[next(iter(self.met))]
@@ -35,6 +36,10 @@ class Patience:
                 raise self.why
             del self.met[key]
         self.made, self.refused, self.plain = self.made + 1, 0, 0.0
+
+    def took(self, seconds):
+        """Note what a trace took."""
+        self.seconds, self.spent = seconds, self.spent + seconds
 
     def rests(self):
         """Whether the next call is left to plain Python, whatever its state is."""
@@ -50,7 +55,7 @@ TEXT = (
 )
 
 
-def state_in(entry, types):
-    """What tells the state that a trace would be made for from others."""
-    reads = entry.current.guard.reads if entry.current is not None else ()
-    return id(entry), types, tuple([snapshot(r.get()) for r in reads if r.how == "value"])
+def state_in(entry, types, path):
+    """What tells the state that a trace would be made for from others. path: the way that data take through it."""
+    reads = entry.current.guard.reads if entry.current is not None and not path else ()
+    return id(entry), types, path, tuple([snapshot(r.get()) for r in reads if r.how == "value"])

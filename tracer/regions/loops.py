@@ -13,8 +13,8 @@ from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
+from ..values.capturing import captured
 from ..values.ranges import interval
-from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
@@ -108,8 +108,9 @@ class LoopCapture:
         known = decided(goes)
         if known is not None:
             return onward() if known else gone
-        with capturing(goes):
-            return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
+        after = self.site.middle | self.site.head
+        both = lambda: either_way(goes, onward, lambda: gone, self.slots, after, self.held)
+        return captured(goes, both, lambda known: onward() if known else gone)
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""

@@ -10,6 +10,7 @@ from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.capturing import look_ahead
 from ..values.mixed import Mixed
 from ..values.poison import Poison
 from ..values.speculate import choices
@@ -74,6 +75,8 @@ class Merger(InstancePhis):
             bad = x if is_poison(x) else y
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
+            if type(bad) is Poison:
+                look_ahead(bad.choice)
             return lambda out: bad
         (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
         if tree != other:
@@ -157,6 +160,7 @@ class Merger(InstancePhis):
         return [(id(run), id(c)) for c in found]
 
     def unmerged(self, name, text):
+        look_ahead()
         return lambda out: Poison(f"{name} {text} at {self.where}")
 
     def alone(self, x, side, name):

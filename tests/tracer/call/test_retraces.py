@@ -8,6 +8,7 @@ import pytest
 
 from wengert import Fallback, grad, jit, jvp, value_and_grad, vmap
 from wengert.tracer.call.patience import MOST
+from wengert.tracer.values.speculate import Speculation
 
 X = np.arange(12.0).reshape(4, 3) / 10
 CALLS = 12
@@ -247,3 +248,72 @@ def test_two_numbers_of_which_one_must_be_known():
             return "x" * (self.t % 2), self.rate
 
     agree(Two(), 3)
+
+
+# -- choices by value ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attempts(monkeypatch):
+    """How often a function is run on traced values."""
+    made, begin = [], Speculation.begin
+    monkeypatch.setattr(Speculation, "begin", lambda self: made.append(self) or begin(self))
+    return made
+
+
+PLACES = tuple(range(12))  # so few trips are written out
+
+
+def of_other_kinds(x):
+    out = []
+    for k in PLACES:
+        if x[k] > 0.5:
+            y = "above"
+        else:
+            y = None
+        out.append(y)
+    return out
+
+
+def of_other_shapes(x):
+    out = 0.0
+    for k in PLACES:
+        y = np.ones(2) * x[k] if x[k] > 0.5 else np.ones(3)
+        out += y.sum()
+    return out
+
+
+def with_sides_refused(x):
+    out = []
+    for k in PLACES:
+        if x[k] > 0.5:
+            out.sort()
+        else:
+            out.append(1.0)
+    return len(out)
+
+
+def words(x):
+    out, known = [], {0: "a", 1: "b", 2: "c"}
+    for k in PLACES:
+        out.append(known[int(x[k] * 3)])
+    return "\n".join(out)
+
+
+@pytest.mark.parametrize("f", [of_other_kinds, of_other_shapes, with_sides_refused, words])
+def test_many_choices_by_value_cost_a_few_traces(f, attempts, rng):
+    g, ways = jit(f), [rng.random(12) for _ in range(3)]
+    same(g(ways[0]), f(ways[0]))
+    assert len(attempts) <= 4 + 1  # and one when it is made
+    for x in ways * 2:
+        same(g(x), f(x))
+    assert len(attempts) <= 5 + 2 * 3 and traces(g) == 3
+
+
+def test_data_that_take_another_way_each_time_are_left_to_python(falling_back, rng):
+    g = jit(of_other_kinds)
+    with pytest.warns(Fallback, match="data took another way") as told:
+        for _ in range(2 * MOST):
+            x = rng.random(12)
+            assert g(x) == of_other_kinds(x)
+    assert len(told) == 1 and traces(g) <= MOST + 2  # ways that begin alike count as one
