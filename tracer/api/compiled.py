@@ -26,6 +26,7 @@ from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
+from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
 from ..guards.guard import CONTAINERS, small
 from ..guards.isolation import is_answering
@@ -285,6 +286,8 @@ class Compiled:
         if last.built[3] != entry.built[3]:
             return "the same list or dict at other places of the arguments"
         for name, value in entry.static.items():
+            if type(value) is InstanceCell:  # which is of its entry
+                continue
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"

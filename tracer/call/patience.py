@@ -5,8 +5,11 @@ first few of a function, one is made only for what is met again (types, static v
 more often the more there are, or where plain Python itself takes longer than it takes to trace.
 """
 
+import numpy as np
+
+from ...ir.types import type_of
 from ..common.errors import Unsettled
-from ..guards.guard import snapshot
+from ..guards.guard import Read, snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
 LONG = 20.0  # bound: seconds of tracing, after which that is so too
@@ -57,5 +60,9 @@ TEXT = (
 
 def state_in(entry, types, path):
     """What tells the state that a trace would be made for from others. path: the way that data take through it."""
-    reads = entry.current.guard.reads if entry.current is not None and not path else ()
-    return id(entry), types, path, tuple([snapshot(r.get()) for r in reads if r.how == "value"])
+    here = entry.current if not path else None
+    if here is None:
+        return id(entry), types, path
+    taken = [x.get() for x in here.inputs if isinstance(x, Read)]
+    kinds = [type_of(x) if isinstance(x, np.ndarray) else type(x) for x in taken]
+    return id(entry), types, *kinds, *(snapshot(r.get()) for r in here.guard.reads if r.how == "value")
