@@ -218,7 +218,8 @@ class SignatureEntry(Attempts, Fallbacks):
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
         kinds = self.kinds_of(leaves)
-        self.have_patience(tuple(k.type for k in kinds), here, missing.path)
+        way = missing.path or tuple(map(repr, leaves))  # of floats it is not told
+        self.have_patience(tuple(k.type for k in kinds), here, way)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         as_told = version.path[: len(missing.path)] == missing.path
         if not as_told and all(isinstance(truth, bool) for _, truth in missing.path):

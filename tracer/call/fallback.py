@@ -89,13 +89,13 @@ class Fallbacks:
         others = [key_of(self.leaves[i]) for i in route.static if i not in route.alike]
         return route.refusals.setdefault(tuple(others), [])
 
-    def have_patience(self, types, here, path=()):
-        """Raise Refused where a call is not to be traced, for all calls are other ones. path: the way through choices
-        by value that there is no trace for."""
+    def have_patience(self, types, here, way=None):
+        """Raise Refused where a call is not to be traced, for all calls are other ones. way: what tells the way through
+        choices by value that there is no trace for."""
         if self.falls_back():
-            reason = lambda: "data took another way" if path else self._reason(types, here)
+            reason = lambda: "data took another way" if way is not None else self._reason(types, here)
             try:
-                self.compiled.patience.ask(lambda: state_in(self, types, path), reason)
+                self.compiled.patience.ask(lambda: state_in(self, types, way), reason)
             except Unsettled as error:
                 raise Refused(error) from None
 

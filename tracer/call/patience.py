@@ -58,11 +58,12 @@ TEXT = (
 )
 
 
-def state_in(entry, types, path):
-    """What tells the state that a trace would be made for from others. path: the way that data take through it."""
-    here = entry.current if not path else None
+def state_in(entry, types, way):
+    """What tells the state that a trace would be made for from others. way: that which data take through it, if it is
+    for that."""
+    here = entry.current if way is None else None
     if here is None:
-        return id(entry), types, path
+        return id(entry), types, way
     taken = [x.get() for x in here.inputs if isinstance(x, Read)]
     kinds = [type_of(x) if isinstance(x, np.ndarray) else type(x) for x in taken]
     return id(entry), types, *kinds, *(snapshot(r.get()) for r in here.guard.reads if r.how == "value")

@@ -12,7 +12,7 @@ from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..rewriter.sites import SITES
 from ..values.array import Traced
-from ..values.capturing import captured
+from ..values.capturing import captured_or_taken
 from ..values.poison import Poison
 from ..values.speculate import by_value
 from ..values.storage import current_trace
@@ -52,7 +52,7 @@ def branch(test, body, orelse, rest, number):
     then = lambda: run_rest(body(), rest, number)
     other = lambda: run_rest(orelse() if orelse is not None else None, rest, number)
     both = lambda: either_way(test, then, other, slots, site.after, watched(named))
-    return checked_completion(captured(test, both, lambda known: then() if known else other()), site)
+    return checked_completion(captured_or_taken(test, both, lambda known: then() if known else other()), site)
 
 
 def run_rest(code, rest, number, live=None):
@@ -73,7 +73,7 @@ def run_rest(code, rest, number, live=None):
         return rest() if known else gone
     after = site.after if live is None else live
     both = lambda: either_way(falls, rest, lambda: gone, slots, after, watched(named))
-    return captured(falls, both, lambda known: rest() if known else gone)
+    return captured_or_taken(falls, both, lambda known: rest() if known else gone)
 
 
 def checked_completion(code, site):
@@ -107,7 +107,7 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     named = cells(body, orelse)
     simple = ANY if straight else None if slots else TRUTHS
     both = lambda: either_way(test, a, b, slots, live, watched(named), simple=simple).value
-    return captured(test, both, lambda known: body() if known else orelse())
+    return captured_or_taken(test, both, lambda known: body() if known else orelse())
 
 
 # -- both ways -------------------------------------------------------------------------------------

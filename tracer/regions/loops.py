@@ -13,7 +13,7 @@ from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
-from ..values.capturing import captured
+from ..values.capturing import captured_or_taken
 from ..values.ranges import interval
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
@@ -110,7 +110,7 @@ class LoopCapture:
             return onward() if known else gone
         after = self.site.middle | self.site.head
         both = lambda: either_way(goes, onward, lambda: gone, self.slots, after, self.held)
-        return captured(goes, both, lambda known: onward() if known else gone)
+        return captured_or_taken(goes, both, lambda known: onward() if known else gone)
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""

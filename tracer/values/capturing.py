@@ -33,7 +33,7 @@ def capturing(test):
         made.open = before
 
 
-def captured(test, both, one):
+def captured_or_taken(test, both, one):
     """`both()`, in which a choice is captured. Once others have turned out to be choices by value, so does this one in
     the place, if it is one, and `one(truth)` is taken: a trace that begins again anyway finds them all."""
     made = choices()
