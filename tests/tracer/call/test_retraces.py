@@ -8,6 +8,7 @@ import pytest
 
 from wengert import Fallback, grad, jit, jvp, value_and_grad, vmap
 from wengert.tracer.call.patience import MOST
+from wengert.tracer.program import backend_choice
 from wengert.tracer.values.speculate import Speculation
 
 X = np.arange(12.0).reshape(4, 3) / 10
@@ -317,3 +318,23 @@ def test_data_that_take_another_way_each_time_are_left_to_python(falling_back, r
             x = rng.random(12)
             assert g(x) == of_other_kinds(x)
     assert len(told) == 1 and traces(g) <= MOST + 2  # ways that begin alike count as one
+
+
+class More:
+    n = 3
+
+    def step(self, x):
+        y = "above" if x[0] > 0.5 else None
+        return y, x[1] * 2.0 if y is not None else x[1] * 2.0 + self.n
+
+
+def test_a_way_that_takes_in_more_while_plain_python_is_timed(falling_back, monkeypatch):
+    """The generated functions that are timed are made for what all traces take in, so they are made again."""
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    f, made, above, below = jit(More.step), More(), np.full(3, 0.75), np.full(3, 0.25)
+    for n, x in enumerate([above, below] * 6):
+        made.n = n
+        before = {w: len(w.inputs) for e in f.compiled.entries.values() for w in e.worlds}
+        same(f(made, x), More.step(made, x))
+        for w in (w for w, inputs in before.items() if inputs < len(w.inputs)):
+            assert not any(c is not None and c.forms for c in w.contests.values())
