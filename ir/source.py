@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 import linecache
 import os
 from types import CodeType
@@ -17,6 +16,8 @@ from typing import Any, TypeAlias
 from .syntax import parse
 
 Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+KEPT = 256  # bound: code objects whose positions are kept
+_positions: dict[int, tuple[CodeType, list[Place]]] = {}
 
 
 class Source:
@@ -44,7 +45,8 @@ class Source:
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
-        return next(itertools.islice(self.code.co_positions(), self.lasti // 2, None), (None,) * 4)
+        found, at = positions_of(self.code), self.lasti // 2
+        return found[at] if 0 <= at < len(found) else (None,) * 4
 
     @property
     def file(self) -> str:
@@ -68,6 +70,16 @@ class Source:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+
+
+def positions_of(code: CodeType) -> list[Place]:
+    """The positions of a code object's instructions, which Python works out from its first one each time."""
+    known = _positions.get(id(code))
+    if known is None or known[0] is not code:  # of two that are equal, the positions may differ
+        if len(_positions) >= KEPT:
+            _positions.clear()
+        known = _positions[id(code)] = code, list(code.co_positions())
+    return known[1]
 
 
 @functools.lru_cache(256)

@@ -17,16 +17,18 @@ from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
 from ..call.inline_cache import InlineCache, named_of
+from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.capture import capture
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
-from ..common.errors import LeakError, UnsupportedError, message, shown, warn_fallback
+from ..common.errors import UnsupportedError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
+from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
-from ..guards.guard import small
+from ..guards.guard import CONTAINERS, small
 from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, key_of
 from ..program.emit_structure import places
@@ -81,7 +83,7 @@ class Compiled:
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
-        self.lock = threading.RLock()
+        self.lock, self.patience = threading.RLock(), Patience()
         self.cache = cache_for(cache, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
@@ -111,22 +113,25 @@ class Compiled:
             shared.take_out(self)
 
     def slow(self, args, kwargs):
-        """Any call; in a trace the function is simply traced through, a transform where its arguments are traced, or
-        what it reads from around it is."""
+        """Any call; in a trace the function is simply traced through, whatever its arguments are: what it reads is read
+        by that trace."""
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
-        if trace is not None and self.has_plain:
-            return hooks.call(self.function)(*args, **kwargs)
-        if trace is not None:
-            trace.root.outside.derives = True
-        try:
+        if trace is None:
+            if self.patience.refused >= SEEN and self.rests(args, kwargs):
+                return self.plain(*args, **kwargs)
             return self.route(args, kwargs)
-        except LeakError:
-            if current_trace() is None:
-                raise
-            return hooks.call(self.function)(*args, **kwargs)
+        if not self.has_plain:
+            trace.root.outside.derives = True
+        return hooks.call(self.function)(*args, **kwargs)
+
+    def rests(self, args, kwargs):
+        """Whether a call is left to plain Python without a look at what it is given: nothing that jax arrays might be
+        in."""
+        held = any(type(x) in CONTAINERS or dispatch.is_device_array(x) for x in (*args, *kwargs.values()))
+        return not held and self.patience.rests()
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
@@ -281,6 +286,8 @@ class Compiled:
         if last.built[3] != entry.built[3]:
             return "the same list or dict at other places of the arguments"
         for name, value in entry.static.items():
+            if type(value) is InstanceCell:  # which is of its entry
+                continue
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"

@@ -13,10 +13,9 @@ from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
 from ..capture.capture import capture
 from ..capture.causes import explained
-from ..capture.int_ranges import fit
 from ..capture.suspended import refuse_generator
 from ..common import progress
-from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
+from ..common.errors import UnsupportedError, WengertError, message
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
 from ..guards.by_class import InstanceCell, beginning, present
@@ -30,9 +29,15 @@ from ..values.speculate import Speculation, refuse_effects
 from ..values.status import PASSED
 from ..values.storage import current_trace
 
+MOST_APART = 32  # bound: numbers that are tried one by one, where not all can be taken in
+
 
 def same_number(a, b):
     return guard.snapshot(a) == guard.snapshot(b)
+
+
+class MustKnow(Exception):
+    """A call is to be traced again, with ints known that the traces took in."""
 
 
 class Attempts:
@@ -86,16 +91,27 @@ class Attempts:
         promoted, insists = self.changing(), not self.falls_back()
         begun = lambda: Speculation(given, path, insists)
         first = self.attempt(kinds, begun(), promoted)
+        if first is None and promoted:
+            self.fixed |= promoted if len(promoted) == 1 else set()
+            first, promoted = self.attempt(kinds, begun(), ()), frozenset()
         if first is None:  # whole numbers are what decides mostly, shapes among it
+            self.fixed |= self.changing()
             return self.attempt(kinds, begun(), (), "biu") or self.attempt(kinds, begun(), (), "biufc", final=True)
-        more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
-        if not more:
-            return first
-        second = self.attempt(kinds, begun(), {*promoted, *more})
-        if second is None:
-            self.fixed.update(more)
-            return first
-        return second
+        more = set(first[0].outside.worth_promoting()) - self.fixed | self.changing() - promoted
+        return more and self.taking_in(kinds, begun, promoted, more)[0] or first
+
+    def taking_in(self, kinds, begun, sure, places):
+        """-> (the trace that takes in the numbers at `sure` and as many of those at `places` as can be, None where
+        that is none of these; the places it takes in). The others are fixed."""
+        if (made := self.attempt(kinds, begun(), sure | places)) is not None:
+            return made, sure | places
+        if not 1 < len(places) <= MOST_APART:
+            self.fixed |= places
+            return None, sure
+        wanted = sorted(places, key=repr)
+        one, sure = self.taking_in(kinds, begun, sure, set(wanted[: len(wanted) // 2]))
+        other, sure = self.taking_in(kinds, begun, sure, set(wanted[len(wanted) // 2 :]))
+        return other or one, sure
 
     def changing(self):
         """The places of outside numbers that have had a third value by now."""
@@ -107,6 +123,18 @@ class Attempts:
                 elif read.how == "input" and not isinstance(read.value, np.ndarray):
                     seen[place] = {1, 2}
         return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
+
+    def must_know(self, here):
+        """Whether a specialisation set takes in ints from outside, as which its program does not get on: they are
+        relied on from now on, and the set answers no more."""
+        ints = {x.place for x in here.inputs if isinstance(x, guard.Read) and type(x.value) is int}
+        if ints:
+            with self.compiled.lock:
+                self.fixed |= ints
+                self.worlds = [w for w in self.worlds if w is not here]
+                self.current = None if self.current is here else self.current
+                self.compiled.front.drop(here)
+        return bool(ints)
 
     def trace_ahead(self, full):
         """A trace for a call of all these leaves, which may be used at a later one."""
@@ -177,21 +205,9 @@ class Attempts:
         except Exception as error:
             # numbers that keep changing are traced: what takes Python's alone may raise anything
             if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
-                self.fixed.update(promoted)
                 return None
             if not isinstance(error, WengertError) and any(isinstance(x, Traced) for x in error.args):
                 text = f"{type(error).__name__} is raised with a number in it that only the running program knows"
                 raise UnsupportedError(message(text, None)).with_traceback(error.__traceback__) from None
             raise without_internals(explained(error)) from error.__cause__
-        numbers = [
-            *(k.kind for k in kinds),
-            *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs),
-        ]
-        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
-        if ints and not fit(captured.func, ints):
-            if promoted and not frozen:
-                self.fixed.update(promoted)
-                return None
-            if any(k.kind is int for k in kinds):
-                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
         return captured, choices

@@ -13,7 +13,7 @@ from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import progress, pytree
-from ..common.errors import UnsupportedError, message, warn_fallback
+from ..common.errors import UnsupportedError
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
@@ -26,7 +26,7 @@ from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
 from ..values.status import check_number
 from . import baseline
-from .attempts import Attempts
+from .attempts import Attempts, MustKnow
 from .fallback import Fallbacks, Refused
 
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
@@ -133,6 +133,8 @@ class SignatureEntry(Attempts, Fallbacks):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         if isolation.is_answering():
             return baseline.answer(self, SpecialisationSet, leaves, given)
+        if self.compiled.patience.rests() and self.falls_back():
+            return self.unsettled(leaves, self.compiled.patience.why, given)
         try:
             if self.refused and not self.worlds:
                 self.refuse_known(self.types_of(leaves))
@@ -188,6 +190,8 @@ class SignatureEntry(Attempts, Fallbacks):
                         break
                     except SideExit as missing:
                         version, fresh = self.branched(here, leaves, missing), True
+            except MustKnow:
+                return self.run(leaves, given)
             except Undecided as undecided:
                 return self.plainly(leaves, undecided.reason, given)
             if isinstance(raw, SelectedResults):
@@ -214,6 +218,8 @@ class SignatureEntry(Attempts, Fallbacks):
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
         kinds = self.kinds_of(leaves)
+        way = missing.path or tuple(map(repr, leaves))  # of floats it is not told
+        self.have_patience(tuple(k.type for k in kinds), here, way)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         as_told = version.path[: len(missing.path)] == missing.path
         if not as_told and all(isinstance(truth, bool) for _, truth in missing.path):
@@ -224,6 +230,8 @@ class SignatureEntry(Attempts, Fallbacks):
         try:
             here.add(version, missing.tree)
         except UnsupportedError as error:  # there are too many
+            if self.must_know(here):
+                raise MustKnow from None
             self.refuse(version.types, error)
         self.compiled.front.install(self)
         return version
@@ -240,6 +248,7 @@ class SignatureEntry(Attempts, Fallbacks):
             return version, False
         fresh = version is None
         if fresh:
+            self.have_patience(types, here)
             reason = self._reason(types, here)
             version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
@@ -305,7 +314,7 @@ class SignatureEntry(Attempts, Fallbacks):
             def again(reason):
                 draws.leave(env, given_states)
                 put_back(before)
-                return self.again(leaves[:count], reason, given)
+                return self.again(leaves[:count], reason, given, here)
 
             if not draws.fit(env):
                 return again("a random generator has another bit generator than when the function was traced")
@@ -360,16 +369,8 @@ class SignatureEntry(Attempts, Fallbacks):
         if self.promoted and not version.effects and version.status(raw):
             return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]
-        return version.finish(
-            raw, taken, self.numpy, lambda reason: self.again(everything[:count], reason, given), given
-        )
-
-    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y)."):
-        """Run the user's function uncaptured, and say so."""
-        if self.compiled.plain is None:
-            raise UnsupportedError(message(reason, None, hint))
-        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled")
-        return self.uncaptured(leaves, given)
+        again = lambda reason: self.again(everything[:count], reason, given, here)
+        return version.finish(raw, taken, self.numpy, again, given)
 
     def met(self, here, given):
         """The Read of an outside container that is also among the arguments, or None."""
@@ -380,14 +381,6 @@ class SignatureEntry(Attempts, Fallbacks):
         return self.plainly(
             leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given
         )
-
-    def uncaptured(self, leaves, given, plain=None):
-        """The user's own function on the arguments of a call, or what does the same."""
-        plain = plain or self.compiled.plain
-        if given is not None:
-            return plain(*given[0], **given[1])
-        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        return plain(*args, **kwargs)
 
     def filled(self, leaves):
         """All leaves of a call, the static ones among them."""

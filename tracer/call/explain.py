@@ -36,6 +36,8 @@ def explanation(compiled):
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
         lines += [*entry.lines(), *(line for job in entry.jobs.values() for line in job.lines())]
+    if (why := compiled.patience.why) is not None:
+        lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
     return "\n".join(lines)
 
 

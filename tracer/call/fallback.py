@@ -17,11 +17,12 @@ import numpy as np
 from ...backends.xla import dispatch
 from ..capture.signature import kind_for
 from ..common import pytree
-from ..common.errors import REFUSALS, IntegerOverflow, Overrun, warn_fallback
+from ..common.errors import REFUSALS, IntegerOverflow, Overrun, Unsettled, UnsupportedError, message, warn_fallback
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
 from ..values.storage import current_trace
+from .patience import state_in
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
 TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
@@ -88,15 +89,28 @@ class Fallbacks:
         others = [key_of(self.leaves[i]) for i in route.static if i not in route.alike]
         return route.refusals.setdefault(tuple(others), [])
 
+    def have_patience(self, types, here, way=None):
+        """Raise Refused where a call is not to be traced, for all calls are other ones. way: what tells the way through
+        choices by value that there is no trace for."""
+        if self.falls_back():
+            reason = lambda: "data took another way" if way is not None else self._reason(types, here)
+            try:
+                self.compiled.patience.ask(lambda: state_in(self, types, way), reason)
+            except Unsettled as error:
+                raise Refused(error) from None
+
     def traced(self, kinds, types, reason, given, path=()):
         """`trace`; a refusal is remembered, and raises Refused where plain Python can answer."""
         self.refuse_known(types)
+        start = time.perf_counter()
         try:
             return self.trace(kinds, types, reason, given, path)
         except Replaced:
             raise
         except REFUSALS as error:
             self.refuse(types, error)
+        finally:
+            self.compiled.patience.took(time.perf_counter() - start)
 
     def refuse(self, types, error):
         """Raise an error that says why a call is not captured; where plain Python can answer it is remembered, and is
@@ -110,16 +124,21 @@ class Fallbacks:
                 self.elsewhere().append(refused)
         raise refused from error
 
-    def again(self, leaves, reason, given):
-        """The call where its program has ended before anything happened; reason: why, or the refusal that it raised."""
+    def again(self, leaves, reason, given, here=None):
+        """The call where its program has ended before anything happened; reason: why, or the refusal that it raised.
+        Where `here` takes in ints from outside, they are relied on from now on."""
         if not isinstance(reason, REFUSALS):
             return self.plainly(leaves, reason, given)
+        if here is not None and self.must_know(here):
+            return self.run(leaves, given)
         if not self.falls_back():
             raise reason
         return self.refused_call(leaves, Refused(reason), given)
 
     def refused_call(self, leaves, refused, given):
         """Plain Python's answer, said aloud the first time."""
+        if isinstance(refused.why, Unsettled):
+            return self.unsettled(leaves, refused.why, given)
         self.fallbacks += 1
         parted = refused.parted
         if parted is None or not parted.stands_for(self.compiled.plain):
@@ -137,6 +156,33 @@ class Fallbacks:
             else:
                 parted.seconds = parted.before
             parted.before = parted.seconds
+
+    def unsettled(self, leaves, why, given):
+        """Plain Python's answer, where there is no trace as yet."""
+        self.fallbacks += 1
+        if str(why) not in self.compiled.warned:
+            self.compiled.warned.add(str(why))
+            warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, from here on: {why}")
+        start = time.perf_counter()
+        try:
+            return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
+        finally:
+            self.compiled.patience.plain = time.perf_counter() - start
+
+    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y)."):
+        """Run the user's function uncaptured, and say so."""
+        if self.compiled.plain is None:
+            raise UnsupportedError(message(reason, None, hint))
+        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled")
+        return self.uncaptured(leaves, given)
+
+    def uncaptured(self, leaves, given, plain=None):
+        """The user's own function on the arguments of a call, or what does the same."""
+        plain = plain or self.compiled.plain
+        if given is not None:
+            return plain(*given[0], **given[1])
+        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return plain(*args, **kwargs)
 
     def mistyped(self, error, leaves, given=None):
         """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""

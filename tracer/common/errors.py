@@ -83,6 +83,10 @@ class Overrun(UnsupportedError):
     """A program of a size that is not worth its compilation: of Python's own values one by one, in loops or lists."""
 
 
+class Unsettled(UnsupportedError):
+    """A function that is to be traced anew at each call; those that its traces were made for are still compiled."""
+
+
 class DeepRecursion(UnsupportedError, RecursionError):
     """A function calls itself while it is traced until Python's stack is full."""
 

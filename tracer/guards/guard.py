@@ -21,7 +21,7 @@ from .raw_attributes import MISSING, of_class, put
 LIMIT = 1000  # items of a container that are guarded one by one
 INSISTED = 20  # times as much under whole=True
 READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; making them takes longer by far
-LARGEST = 1 << 31
+LARGEST = 1 << 63
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
 VIEW = np.ndarray.view

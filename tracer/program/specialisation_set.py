@@ -101,6 +101,8 @@ class SpecialisationSet:
                 keys.append(input_key(x))
             places.append(arguments + keys.index(input_key(x)))
         version.places = places
+        for contest in filter(None, self.contests.values()):
+            contest.forms = None  # which were made for the traces that there were
         if version.assumed:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]

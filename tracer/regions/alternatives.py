@@ -8,8 +8,8 @@ import numpy as np
 from ...ir.ops import OPS
 from ..numpy_api.meeting import MANY, firmed_arguments
 from ..values.array import TracedScalar, bring
+from ..values.capturing import capturing
 from ..values.mixed import Mixed, has_mixed, kind_tag, mixed_in, replaced
-from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import printing
 from .branch import choose, decided, either_way

@@ -19,10 +19,11 @@ from ..extents.bounded import BoundedArray, SpanExtent
 from ..extents.numbers import FAR
 from ..guards.state import regions
 from ..values.array import TracedArray, TracedScalar, fresh
+from ..values.capturing import unmerged
 from ..values.elements import RowRun
 from ..values.poison import Poison
 from ..values.room import require_room
-from ..values.speculate import choices, contents, unmerged
+from ..values.speculate import choices, contents
 from ..values.storage import Storage, current_trace
 from . import merge, picking
 from .branch import choose

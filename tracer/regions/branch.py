@@ -12,8 +12,9 @@ from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..rewriter.sites import SITES
 from ..values.array import Traced
+from ..values.capturing import captured_or_taken
 from ..values.poison import Poison
-from ..values.speculate import by_value, capturing
+from ..values.speculate import by_value
 from ..values.storage import current_trace
 from . import merge
 from .builtins import truth
@@ -55,8 +56,8 @@ def branch(test, body, orelse, rest, number):
     other = lambda: run_rest(orelse() if orelse is not None else None, rest, number)
     test = truth(test)
     then, other = narrowing(named, test.value, True, then), narrowing(named, test.value, False, other)
-    with capturing(test):
-        return checked_completion(either_way(test, then, other, slots, site.after, watched(named)), site)
+    both = lambda: either_way(test, then, other, slots, site.after, watched(named))
+    return checked_completion(captured_or_taken(test, both, lambda known: then() if known else other()), site)
 
 
 def run_rest(code, rest, number, live=None):
@@ -75,8 +76,9 @@ def run_rest(code, rest, number, live=None):
     known = decided(falls)
     if known is not None:
         return rest() if known else gone
-    with capturing(falls):
-        return either_way(falls, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
+    after = site.after if live is None else live
+    both = lambda: either_way(falls, rest, lambda: gone, slots, after, watched(named))
+    return captured_or_taken(falls, both, lambda known: rest() if known else gone)
 
 
 def checked_completion(code, site):
@@ -112,10 +114,9 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     named = cells(body, orelse)
     test = truth(test)
     a, b = narrowing(named, test.value, True, a), narrowing(named, test.value, False, b)
-    with capturing(test):
-        return either_way(
-            test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS
-        ).value
+    simple = ANY if straight else None if slots else TRUTHS
+    both = lambda: either_way(test, a, b, slots, live, watched(named), simple=simple).value
+    return captured_or_taken(test, both, lambda known: body() if known else orelse())
 
 
 # -- both ways -------------------------------------------------------------------------------------

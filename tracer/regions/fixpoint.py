@@ -18,9 +18,9 @@ from ..guards.container_phis import candidates_within, stand_for
 from ..guards.state import UNBOUND, note
 from ..rewriter import completion
 from ..values.array import TracedArray, TracedScalar
+from ..values.capturing import capturing
 from ..values.layout import layout_storages
 from ..values.ranges import interval
-from ..values.speculate import capturing
 from ..values.storage import UNKNOWN, AliasSet, Storage, current_trace
 from . import fixpoint_memo, induction, merge, selections
 from .branch import choose, decided, either_way

@@ -30,6 +30,7 @@ from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
 from .foreign import calling
+from .foreign_effects import is_users
 from .keys import from_members, with_key, with_members
 
 # stand-ins that call what they are given with the same
@@ -128,6 +129,9 @@ def handed(f, /, *args, **kwargs):
     ]
     simple = trace.root.outside.is_simple
     given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not simple(x) and not is_fixed(x)]
+    if type(real) is types.FunctionType and internal(real.__code__):
+        # transforms, which call functions and methods with hooks
+        given = [x for x in given if type(x) is not types.MethodType or not is_users(x)]
     given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
     return rely_and_call(given, f, args, kwargs) if given else f(*args, **kwargs)
 

@@ -13,8 +13,8 @@ from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
+from ..values.capturing import captured_or_taken
 from ..values.ranges import interval
-from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
@@ -125,8 +125,9 @@ class LoopCapture:
 
     def unless_left(self, goes, onward, gone):
         """`onward()` where data decide that the loop goes on, else it has ended as `gone` says."""
-        with capturing(goes):
-            return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
+        after = self.site.middle | self.site.head
+        both = lambda: either_way(goes, onward, lambda: gone, self.slots, after, self.held)
+        return captured_or_taken(goes, both, lambda known: onward() if known else gone)
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""

@@ -11,6 +11,7 @@ from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.capturing import look_ahead
 from ..values.mixed import Mixed
 from ..values.poison import Poison
 from ..values.speculate import choices
@@ -76,6 +77,8 @@ class Merger(InstancePhis):
             bad = x if is_poison(x) else y
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
+            if type(bad) in (Poison, Variant):
+                look_ahead(bad.choice)
             return lambda out: Poison(bad.reason, bad.choice) if type(bad) is Variant else bad
         (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
         if tree == other:
@@ -93,6 +96,7 @@ class Merger(InstancePhis):
 
     def variant(self, x, y, name, text):
         """A plan for two things that no one value can stand for."""
+        look_ahead()
         try:
             plans = [self.value(x, NOTHING, name), self.value(NOTHING, y, name)]
         except UnsupportedError:
@@ -169,6 +173,7 @@ class Merger(InstancePhis):
         return (id(run), at) in self.torn
 
     def unmerged(self, name, text):
+        look_ahead()
         return lambda out: Poison(f"{name} {text} at {self.where}")
 
     def alone(self, x, side, name):

@@ -14,7 +14,7 @@ from ..common.emit import cast_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import WEAK_DTYPES, TracedScalar, bring
-from .speculate import open_choice, unmerged
+from .capturing import open_choice, unmerged
 
 PYTHON = (bool, int, float, complex)
 TAG = Tensor((), np.dtype(np.int64))

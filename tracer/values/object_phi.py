@@ -6,8 +6,8 @@ be asked, and once one of them has been changed it is not read any more: anythin
 
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
+from .capturing import unmerged
 from .poison import USES, Poison
-from .speculate import unmerged
 from .storage import current_trace
 
 

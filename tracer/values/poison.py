@@ -5,7 +5,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced, Unread
-from .speculate import open_choice, unmerged
+from .capturing import open_choice, unmerged
 
 # what data may have chosen between
 KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)

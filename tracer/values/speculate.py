@@ -23,7 +23,8 @@ from ..common.frames import locate
 from . import status
 from .storage import around_regions, current_trace
 
-LONGEST = 64  # assumptions of one trace
+LONGEST = 256  # assumptions of one trace
+BEGUN = 2  # bound: times that a trace begins again for one choice, until it looks for all others of the kind
 SIZES = "sizes"  # among what is wanted by value: how often loops run
 LATER = "later"  # likewise: that acts on the world wait until all choices by value have been made
 ARGUMENTS = "arguments"  # likewise: all Python numbers among the arguments
@@ -76,6 +77,7 @@ class Speculation:
         self.leaves, self.given, self.insists = leaves, dict(path), insists
         self.wanted = set(self.given)  # the numbers of the choices made by value
         self.sized = False  # whether data were to be a size, or to say how often a loop runs
+        self.begun = BEGUN if path else 0  # how often a choice that was captured had to be made by value after all
         if any(type(number) is tuple for number in self.given):
             self.wanted.add(ARGUMENTS)
         self.begin()
@@ -120,7 +122,7 @@ class Speculation:
 
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
-        self.again = True
+        self.again, self.begun = True, self.begun + (type(number) is int)
         if number == ARGUMENTS:  # from where on the choices have other numbers
             self.given, self.wanted = {}, {k for k in self.wanted if type(k) is not int}
         self.wanted.add(number)
@@ -300,49 +302,11 @@ def checked():
         raise
 
 
-@contextlib.contextmanager
-def capturing(test):
-    """A choice being captured both ways: an error of ours in there means that it is to be made by value."""
-    made = choices()
-    if made is None:
-        yield
-        return
-    number = made.numbers.setdefault(predicate(test), len(made.numbers))
-    before, made.open = made.open, number
-    try:
-        yield
-    except LeakError:
-        raise
-    except WengertError as error:
-        if number in made.wanted:
-            raise
-        raise made.signal(number, error) from None
-    finally:
-        made.open = before
-
-
-def open_choice():
-    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by
-    value."""
-    trace = current_trace()
-    made = trace.root.choices if trace is not None else None
-    return made.open if made is not None else None
-
-
 def on_demand(key):
     """Whether something may be left out of this trace until it turns out to be needed, which begins the trace again."""
     trace = current_trace()
     made = trace.root.choices if trace is not None else None
     return made is not None and key not in made.wanted
-
-
-def unmerged(choice, error):
-    """A value that is not one thing is used: choose by value what it is, or raise `error`."""
-    trace = current_trace()
-    made = trace.root.choices if trace is not None else None
-    if choice is None or made is None or choice in made.wanted:
-        raise error
-    raise made.signal(choice, error)
 
 
 def remember(place, restorer):

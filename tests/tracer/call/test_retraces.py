@@ -1,0 +1,340 @@
+"""Objects that change at each call cost a trace or two, not one a call: counters, histories, schedules, derivatives of
+methods."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from wengert import Fallback, grad, jit, jvp, value_and_grad, vmap
+from wengert.tracer.call.patience import MOST
+from wengert.tracer.program import backend_choice
+from wengert.tracer.values.speculate import Speculation
+
+X = np.arange(12.0).reshape(4, 3) / 10
+CALLS = 12
+
+
+def traces(f):
+    return sum(len(w.versions) for e in f.compiled.entries.values() for w in e.worlds)
+
+
+def same(a, b):
+    """Whether two results or states are alike in types, dtypes and values."""
+    assert type(a) is type(b), (type(a), type(b))
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        for k in a:
+            same(a[k], b[k])
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            same(x, y)
+    elif isinstance(a, np.ndarray | np.generic):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    elif isinstance(a, float):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    elif hasattr(a, "__dict__"):
+        same(vars(a), vars(b))
+    else:
+        assert a == b
+
+
+def agree(made, most, calls=CALLS, change=lambda x, i: None, **options):
+    """The method `step` of one object plain, of another compiled, call after call; at most so many traces."""
+    other = copy.deepcopy(made)
+    plain = type(made).step
+    step = jit(plain, **options)
+    for i in range(calls):
+        change(made, i), change(other, i)
+        same(step(other), plain(made))
+        same(other, made)
+    assert traces(step) <= most, step.explain()
+
+
+class Linear:
+    def __init__(self):
+        self.w, self.y, self.rate, self.scale, self.held = np.ones(3), np.ones(4), 0.01, 2.0, [3.0]
+
+    def loss(self, w):
+        return self.scale * ((X @ w - self.y) ** 2).mean() + self.held[0] * w[0]
+
+    def flat(self, w):
+        return self.scale * w * w + self.held[0] * w
+
+
+class Descent(Linear):
+    def step(self):
+        self.w = self.w - self.rate * grad(self.loss)(self.w)
+        return self.w.sum()
+
+
+class Decaying(Linear):
+    def step(self):
+        self.rate *= 0.9
+        value, slope = value_and_grad(self.loss)(self.w)
+        self.w = self.w - self.rate * slope
+        return value
+
+
+class Mapped(Linear):
+    def step(self):
+        self.scale += 1
+        value, slope = jvp(self.loss, (self.w,), (np.ones(3),))
+        return vmap(self.flat)(self.w).sum() + value + slope
+
+
+class OfNumbers(Linear):
+    def step(self):
+        return grad(self.flat)(1.0)
+
+
+@pytest.mark.parametrize("kind", [Descent, Decaying, Mapped, OfNumbers])
+def test_derivatives_of_methods_are_traced_once(kind):
+    """They are called with hooks: their object is not relied on as a whole, and what they read is read at each call."""
+
+    def change(x, i):
+        x.held[0] = 3.0 + i
+
+    agree(kind(), 3, change=change)
+
+
+held, scale = [3.0], 0.5
+
+
+def parabola(w):
+    return scale * w * w + held[0] * w
+
+
+def test_a_derivative_at_a_known_number_reads_at_each_call(monkeypatch):
+    f = jit(lambda: grad(parabola)(1.0))
+    for k in range(5):
+        held[0] = k * 1.0
+        monkeypatch.setitem(globals(), "scale", k * 3.0)
+        assert f() == k * 7.0
+    assert traces(f) <= 3
+
+
+# -- numbers that count ----------------------------------------------------------------------------
+
+
+class Counting:
+    """A counter beside what data decide, and others beside it."""
+
+    def __init__(self):
+        self.t, self.n, self.rate, self.log, self.mode, self.known = 0, 1, 0.5, [], "a", {}
+
+
+class WithWhile(Counting):
+    def step(self, x=20.0):
+        self.t += 1
+        k = 0
+        while k < x:
+            k += 1
+        return k + self.t
+
+
+class WithLengths(Counting):
+    def step(self, x=40.0):
+        self.t += 1
+        found = []
+        while x > 1:
+            found.append(x)
+            x = x // 2
+        self.log = found
+        return self.t
+
+
+class Congruential(Counting):
+    """A generator of random numbers: its state leaves 32 bits."""
+
+    def step(self):
+        self.n = (self.n * 1103515245 + 12345) % 2**32
+        return self.n / 2**32
+
+
+class Clock(Counting):
+    def __init__(self):
+        super().__init__()
+        self.n = 1_700_000_000_000_000_000
+
+    def step(self):
+        self.n += 1_000_000
+        return self.n / 1e9
+
+
+class Sizes(Counting):
+    def step(self):
+        self.t += 1
+        self.rate *= 0.9
+        return np.ones(self.t).sum() * self.rate
+
+
+@pytest.mark.parametrize("kind", [WithWhile, WithLengths, Congruential, Clock, Sizes])
+def test_an_int_that_counts_costs_one_trace_more(kind):
+    """Beside loops of which data decide the trips, and beyond 32 bits."""
+    agree(kind(), 2)
+
+
+class Growing(Counting):
+    """Leaves 64 bits after six calls."""
+
+    def step(self):
+        self.n *= 1000
+        self.rate *= 0.9
+        return self.n, self.rate
+
+
+class Keys(Counting):
+    """Counts what must be known, and numbers that need not be."""
+
+    def step(self, x=1.5):
+        self.t += 1
+        self.rate *= 0.9
+        self.known[self.t] = x * self.rate
+        return self.rate
+
+
+class History(Counting):
+    def step(self, x=1.5):
+        self.log.append(x)
+        return sum(self.log) / len(self.log)
+
+
+class Seeds(Counting):
+    def step(self, x=1.5):
+        self.t += 1
+        return np.random.default_rng(self.t).normal() * x
+
+
+@pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
+def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
+    """After a few traces, and with one warning that names it."""
+    with pytest.warns(Fallback, match="traced anew") as told:
+        agree(kind(), MOST, 40)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
+def test_under_whole_each_is_traced(kind):
+    agree(kind(), CALLS)
+
+
+def test_what_is_met_again_is_traced(falling_back):
+    """More states than are traced at first sight, met in turn: in the end all are compiled."""
+    f, modes = jit(lambda x, mode: x * len(mode)), ["m" * n for n in range(1, 2 * MOST + 1)]
+    with pytest.warns(Fallback):
+        for _ in range(6):
+            assert [f(X, m)[0, 1] for m in modes] == [X[0, 1] * len(m) for m in modes]
+    assert traces(f) == len(modes)
+
+
+def test_explain_says_what_python_answers(falling_back):
+    x = History()
+    step = jit(History.step)
+    with pytest.warns(Fallback):
+        for _ in range(CALLS):
+            step(x)
+    assert "plain Python answers other calls" in step.explain() and "self.log" in step.explain()
+
+
+def test_two_numbers_of_which_one_must_be_known():
+    """The other is taken in all the same."""
+
+    class Two(Counting):
+        def step(self):
+            self.t += 1
+            self.rate *= 0.5
+            return "x" * (self.t % 2), self.rate
+
+    agree(Two(), 3)
+
+
+# -- choices by value ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attempts(monkeypatch):
+    """How often a function is run on traced values."""
+    made, begin = [], Speculation.begin
+    monkeypatch.setattr(Speculation, "begin", lambda self: made.append(self) or begin(self))
+    return made
+
+
+PLACES = tuple(range(12))  # so few trips are written out
+
+
+def of_other_kinds(x):
+    out = []
+    for k in PLACES:
+        if x[k] > 0.5:
+            y = "above"
+        else:
+            y = None
+        out.append(y)
+    return out
+
+
+def of_other_shapes(x):
+    out = 0.0
+    for k in PLACES:
+        y = np.ones(2) * x[k] if x[k] > 0.5 else np.ones(3)
+        out += y.sum()
+    return out
+
+
+def with_sides_refused(x):
+    out = []
+    for k in PLACES:
+        if x[k] > 0.5:
+            out.sort()
+        else:
+            out.append(1.0)
+    return len(out)
+
+
+def words(x):
+    out, known = [], {0: "a", 1: "b", 2: "c"}
+    for k in PLACES:
+        out.append(known[int(x[k] * 3)])
+    return "\n".join(out)
+
+
+@pytest.mark.parametrize("f", [of_other_kinds, of_other_shapes, with_sides_refused, words])
+def test_many_choices_by_value_cost_a_few_traces(f, attempts, rng):
+    g, ways = jit(f), [rng.random(12) for _ in range(3)]
+    same(g(ways[0]), f(ways[0]))
+    assert len(attempts) <= 4 + 1  # and one when it is made
+    for x in ways * 2:
+        same(g(x), f(x))
+    assert len(attempts) <= 5 + 2 * 3 and traces(g) == 3
+
+
+def test_data_that_take_another_way_each_time_are_left_to_python(falling_back, rng):
+    g = jit(of_other_kinds)
+    with pytest.warns(Fallback, match="data took another way") as told:
+        for _ in range(2 * MOST):
+            x = rng.random(12)
+            assert g(x) == of_other_kinds(x)
+    assert len(told) == 1 and traces(g) <= MOST + 2  # ways that begin alike count as one
+
+
+class More:
+    n = 3
+
+    def step(self, x):
+        y = "above" if x[0] > 0.5 else None
+        return y, x[1] * 2.0 if y is not None else x[1] * 2.0 + self.n
+
+
+def test_a_way_that_takes_in_more_while_plain_python_is_timed(falling_back, monkeypatch):
+    """The generated functions that are timed are made for what all traces take in, so they are made again."""
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    f, made, above, below = jit(More.step), More(), np.full(3, 0.75), np.full(3, 0.25)
+    for n, x in enumerate([above, below] * 6):
+        made.n = n
+        before = {w: len(w.inputs) for e in f.compiled.entries.values() for w in e.worlds}
+        same(f(made, x), More.step(made, x))
+        for w in (w for w, inputs in before.items() if inputs < len(w.inputs)):
+            assert not any(c is not None and c.forms for c in w.contests.values())

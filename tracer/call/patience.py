@@ -1,0 +1,69 @@
+"""How often a function is traced anew: what is another at each call is plain Python's to answer.
+
+A trace takes thousands of times what a small call takes in Python, and pays where it serves many calls. After the
+first few of a function, one is made only for what is met again (types, static values, what was relied on outside), the
+more often the more there are, or where plain Python itself takes longer than it takes to trace.
+"""
+
+import numpy as np
+
+from ...ir.types import type_of
+from ..common.errors import Unsettled
+from ..guards.guard import Read, snapshot
+
+MOST = 8  # bound: traces of a function that are made at first sight
+LONG = 20.0  # bound: seconds of tracing, after which that is so too
+SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
+SPARE = 16  # bound: as this
+
+
+class Patience:
+    """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the last
+    call that plain Python answered; why: the error that says so, once there is one."""
+
+    def __init__(self):
+        self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
+        self.refused, self.met = 0, {}  # calls left to plain Python since the last trace; state -> how often it was met
+
+    def ask(self, state, reason):
+        """Raise Unsettled where there is to be no trace of a call. state, reason: functions that give what tells it
+        apart, and why there must be a new trace."""
+        if (self.made >= MOST or self.spent > LONG) and self.plain <= self.seconds:
+            key = state()
+            times = self.met[key] = self.met.get(key, 0) + 1
+            if times <= max(self.made // MOST, 1):
+                self.refused += 1
+                if len(self.met) > SEEN:
+                    del self.met[next(iter(self.met))]
+                self.why = self.why or Unsettled(TEXT.format(made=self.made, reason=reason()))
+                raise self.why
+            del self.met[key]
+        self.made, self.refused, self.plain = self.made + 1, 0, 0.0
+
+    def took(self, seconds):
+        """Note what a trace took."""
+        self.seconds, self.spent = seconds, self.spent + seconds
+
+    def rests(self):
+        """Whether the next call is left to plain Python, whatever its state is."""
+        if self.refused < SEEN or self.plain > self.seconds:
+            return False
+        self.refused += 1
+        return self.refused % SPARE != 0
+
+
+TEXT = (
+    "each call would be traced anew: it was {made} times, and is not what it was made for again ({reason})\n"
+    "  Pass what changes as an argument, or keep it in an array of one size."
+)
+
+
+def state_in(entry, types, way):
+    """What tells the state that a trace would be made for from others. way: that which data take through it, if it is
+    for that."""
+    here = entry.current if way is None else None
+    if here is None:
+        return id(entry), types, way
+    taken = [x.get() for x in here.inputs if isinstance(x, Read)]
+    kinds = [type_of(x) if isinstance(x, np.ndarray) else type(x) for x in taken]
+    return id(entry), types, *kinds, *(snapshot(r.get()) for r in here.guard.reads if r.how == "value")

@@ -1,0 +1,76 @@
+"""Choices that are captured both ways, and turn out to be choices by value: a side is refused, the two cannot be
+merged, or what cannot be merged is used.
+
+The trace then begins again. Where it has begun again before, it goes on first, the side taken that this call's data
+ask for, and finds the other choices of the kind: so many choices cost a few traces, not one each.
+"""
+
+import contextlib
+
+from ..common.errors import LeakError, WengertError
+from .speculate import BEGUN, ByValue, choices, predicate
+from .storage import current_trace
+
+
+@contextlib.contextmanager
+def capturing(test):
+    """A choice being captured both ways: an error of ours in there means that it is to be made by value."""
+    made = choices()
+    if made is None:
+        yield
+        return
+    number = made.numbers.setdefault(predicate(test), len(made.numbers))
+    before, made.open = made.open, number
+    try:
+        yield
+    except LeakError:
+        raise
+    except WengertError as error:
+        if number in made.wanted:
+            raise
+        raise made.signal(number, error) from None
+    finally:
+        made.open = before
+
+
+def captured_or_taken(test, both, one):
+    """`both()`, in which a choice is captured. Once others have turned out to be choices by value, so does this one in
+    the place, if it is one, and `one(truth)` is taken: a trace that begins again anyway finds them all."""
+    made = choices()
+    if made is None or made.begun < BEGUN:
+        with capturing(test):
+            return both()
+    value = predicate(test)
+    try:
+        with capturing(test):
+            return both()
+    except ByValue as signal:
+        if signal.choice != made.numbers[value]:
+            raise
+    return one(made.truth(value))
+
+
+def look_ahead(choice=None):
+    """Something cannot be merged, of this choice or the one that is captured: where a trace looks for choices by
+    value, that is one."""
+    made = choices()
+    if made is not None and made.begun >= BEGUN and made.open is not None and choice in (None, made.open):
+        if made.open not in made.wanted:
+            raise made.signal(made.open)
+
+
+def open_choice():
+    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by
+    value."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    return made.open if made is not None else None
+
+
+def unmerged(choice, error):
+    """A value that is not one thing is used: choose by value what it is, or raise `error`."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    if choice is None or made is None or choice in made.wanted:
+        raise error
+    raise made.signal(choice, error)
