@@ -13,7 +13,7 @@ from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import progress, pytree
-from ..common.errors import UnsupportedError, message, warn_fallback
+from ..common.errors import UnsupportedError, Untold, called_outside, message, warn_fallback
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
@@ -97,9 +97,12 @@ class SignatureEntry(Attempts, Fallbacks):
                 return self.mistyped(error, leaves, given)
             return self.finish(here, raw, everything, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused, given)
-        except forked.Forked as why:
-            return self.without_xla(leaves, why, given)
+            answer, why = self.refused_call, refused
+        except Untold as untold:
+            answer, why = self.retold, untold
+        except forked.Forked as fork:
+            answer, why = self.without_xla, fork
+        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def run_on(self, full, given):
         """The call, of all leaves: those that are known by their class are in their cells meanwhile."""
@@ -138,13 +141,16 @@ class SignatureEntry(Attempts, Fallbacks):
                 self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused, given)
-        except forked.Forked as why:
-            return self.without_xla(leaves, why, given)
-        except patched_numpy.Replaced as why:
+            answer, why = self.refused_call, refused
+        except Untold as untold:
+            answer, why = self.retold, untold
+        except forked.Forked as fork:
+            answer, why = self.without_xla, fork
+        except patched_numpy.Replaced as replaced:
             if self.compiled.plain is None:
                 raise
-            return self.plainly(leaves, str(why).rstrip("."), given)
+            answer, why = self.plainly, str(replaced).rstrip(".")
+        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python
@@ -383,11 +389,8 @@ class SignatureEntry(Attempts, Fallbacks):
 
     def uncaptured(self, leaves, given, plain=None):
         """The user's own function on the arguments of a call, or what does the same."""
-        plain = plain or self.compiled.plain
-        if given is not None:
-            return plain(*given[0], **given[1])
-        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        return plain(*args, **kwargs)
+        args, kwargs = given or pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return called_outside(plain or self.compiled.plain, args, kwargs)
 
     def filled(self, leaves):
         """All leaves of a call, the static ones among them."""

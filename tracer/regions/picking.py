@@ -108,7 +108,7 @@ def looked_up(owner, key):
     """`owner[key]` of a dict of numbers as keys; KeyError where there is none."""
     keys = np.array(list(owner))
     found = keys == key
-    check(np.any(found).value, KeyError, "the dict has no such key")
+    check(np.any(found).value, KeyError, "the dict has no such key", told=False)
     return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 
