@@ -35,6 +35,8 @@ class Capture:
 class Trace:
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
+    quoting = None  # `installations`: an exception that quotes a number of the program
+
     def __init__(self, name, parent=None, outside=None):
         self.parent = parent
         self.build = Builder(name, locate)
@@ -221,7 +223,7 @@ class Trace:
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
             if held is False:
-                raise with_note(error, text.replace("{}", "that", 1))
+                raise Trace.quoting(error, text, value) if value is not None else with_note(error, text)
             if held:
                 return
         before = self.bring(self.root.status.value)

@@ -79,7 +79,7 @@ MAKES = [
     lambda x: ValueError("x", x[0]), lambda x: ValueError([x[0]]), lambda x: KeyError(int(x[0])),
     lambda x: Told(x[0]), lambda x: Spoken(x[0]), lambda x: Base(x[0]), lambda x: ValueError(x),
     lambda x: ValueError({"a": (x[0], x)}), lambda x: ValueError(f"bad {x[0]}"),
-    lambda x: ValueError(f"bad {x}, {x.sum():.2f}"), lambda x: ValueError("bad {}".format(x[0])), lambda x: OSError(int(x[0]), "m"),
+    lambda x: ValueError(f"bad {x}, {x.sum():.2f}"), lambda x: OSError(int(x[0]), "m"),
     lambda x: SystemExit(int(x[0])), lambda x: ExceptionGroup("g", [ValueError(x[0])]), lambda x: ValueError(),
     lambda x: ValueError, lambda x: ValueError(3), lambda x: ValueError(True), lambda x: ValueError(1.0, None), lambda x: ValueError("plain"),
     with_attribute, with_note,
@@ -135,7 +135,22 @@ def in_its_wake(x):
         raise KeyError("b")  # noqa: B904
 
 
+def caught_index(x):
+    try:
+        return x[int(x[0]) + 5], x
+    except IndexError as error:
+        return str(error), x
+
+
+def caught_key(x):
+    try:
+        return {1: 2.0, 2: 3.0}[int(x[0])]
+    except KeyError as error:
+        return error.args
+
+
 FUNCTIONS = [
+    caught_index, caught_key,
     asserts_bare, asserts_text, asserts_words, asserts_tuple, asserts_number, asserts_what_raises, asserts_in_a_loop, caught_assertion,
     chosen_key, marked, caught, caught_arguments, caught_sometimes, chained, in_its_wake,
 ]  # fmt: skip
