@@ -173,7 +173,7 @@ class Attempts:
             if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
                 self.fixed.update(promoted)
                 return None
-            changed = made[-1].changed_error is error or hidden(error) is not None
+            changed = any(e is error for e in made[-1].changed_errors) or hidden(error) is not None
             if changed and not isinstance(error, WengertError):
                 untold = Untold.of(error)
                 untold.error = None  # which holds what is traced

@@ -174,7 +174,6 @@ def capture(
         try:
             made = _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
         except Exception as error:
-            outside.changed_error = error if trace.changes[id(error)] else None
             if outside.stray.refusal not in (None, error):  # what C or an `except` has made of it
                 raise outside.stray.refusal from None
             raise

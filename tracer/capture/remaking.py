@@ -23,6 +23,7 @@ from ..guards.instances import attributes, base_of, hidden, is_in_c, set_attribu
 from ..guards.object_contents import DRAWING, LOCKS, NUMPYS, is_fixed
 from ..guards.reliance import of_user
 from ..guards.subclasses import Blank, with_class
+from .suspended import refuse_suspended
 
 NAMED = (types.FunctionType, type, types.ModuleType, *NUMPYS, type(functools.cache(len)))  # known by where they are
 BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)  # may be of an object
@@ -64,6 +65,7 @@ def is_named(x):
 
 def refuse_shared(x):
     """Refuse to hand out an object that all calls would have in common."""
+    refuse_suspended(x)
     what = f"the function returns or stores a {type(x).__name__}"
     if hidden(x) is None:
         text = f"{what} that it has made, which would be one and the same for all calls"
@@ -245,15 +247,15 @@ class Remaking:
 
     def is_kept(self, x):
         """Whether all calls may have an object in common."""
+        if type(x) is tuple and all(map(self.is_kept, x)):
+            return True
         return is_value(x) or self.outside.was_there(x)
 
     def refuse_keys(self, keys):
         """Refuse keys of a dict, or members of a set, that the trace has made: their places hang on which they are."""
         for key in keys:
-            if type(key) is not str:
-                made = [k for k in (key if type(key) is tuple else (key,)) if not self.is_kept(k)]
-                if made:
-                    refuse_shared(made[0])
+            if type(key) is not str and not self.is_kept(key):
+                refuse_shared(key)
 
     def parts_of(self, values, leaves):
         return [self.plan(self.outside.given(value), leaves) for value in values]

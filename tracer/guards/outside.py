@@ -84,7 +84,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         self.written = ()
         self.relied = ReliedArrays()
         self.draws = Draws()
-        self.changed_error = None  # what has ended the trace, if attributes of it were stored: they are put back then
+        self.changed_errors = []  # exceptions of which attributes were stored, which are put back where the trace ends
         self.identified = False  # whether it was asked which list or dict one is
         self.stray = Unhooked(self)  # sees what runs without hooks
         # how many calls have asked the world; what the program calls that acts on it, last

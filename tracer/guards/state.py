@@ -167,6 +167,8 @@ def note(slot):
     trace = current_trace()
     if trace is not None:
         trace.root.changes[id(slot.owner)] += 1
+        if isinstance(slot.owner, BaseException):
+            trace.root.outside.changed_errors.append(slot.owner)
         trace.root.outside.store(slot)
     for region in regions():
         if id(slot.owner) in region.owned:

@@ -8,6 +8,7 @@ exception that a frame of ours did not `raise`, and that no operation on the use
 import dis
 import functools
 import re
+import sys
 
 from ..common.errors import ShapeError, UnsupportedError, WengertError
 from ..common.frames import internal
@@ -48,8 +49,10 @@ UNKNOWN = "What it holds is known while the program runs, and to Python alone."
 
 def is_told(error):
     """Whether the kind and the arguments of an exception are all there is to it, and are the same at every call."""
-    changed = current_trace().root.changes[id(error)]  # attributes that a body has stored are put back by now
-    more = changed or error.__dict__ or error.__cause__ or error.__context__
+    # attributes that a body has stored are put back by now
+    changed = any(e is error for e in current_trace().root.outside.changed_errors)
+    within = error.__context__ is not sys.exception()  # else it is what the caller handles
+    more = changed or error.__dict__ or error.__cause__ or within
     return is_builtin(type(error)) and not more and all(type(x) in CONSTANT for x in error.args)
 
 
