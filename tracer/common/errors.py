@@ -98,6 +98,11 @@ class Untold(UnsupportedError):
         made.error = error
         return made
 
+    @classmethod
+    def unless(cls, told: bool, error: BaseException) -> BaseException:
+        """The exception itself, if it is told in full."""
+        return error if told else cls.of(error)
+
 
 class DeepRecursion(UnsupportedError, RecursionError):
     """A function calls itself while it is traced until Python's stack is full."""

@@ -99,7 +99,7 @@ class Specialisation:
         if status:
             check, error = failure(captured.checks, status)
             if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
-                return again(error if check.told else Untold.of(error))
+                return again(Untold.unless(check.told, error))
             raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")

@@ -266,7 +266,7 @@ def concrete(made, value, early=False):
     if failed:
         check, error = status.failure(tuple(trace.checks), failed)
         if check.error is not Assumption:
-            made.error = error if check.told else Untold.of(error)
+            made.error = Untold.unless(check.told, error)
             raise RaisedBefore(made.error)
     return value.value if isinstance(value, Lit) else made.seen[value].item()
 
