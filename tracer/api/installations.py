@@ -23,10 +23,11 @@ from ..regions import (
 )
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
-from ..values import elements, identity
+from ..values import elements, identity, texts
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
+from ..values.trace import Trace
 
 SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     # NumPy's two protocols, and functions found by their source
@@ -49,6 +50,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "apart", staticmethod(alternatives.apart)),
     (Traced, "where_only", staticmethod(alternatives.where_only)),
     (Traced, "of_numpy", staticmethod(alternatives.of_numpy)),
+    (Trace, "quoting", staticmethod(texts.quoting)),
     # attributes of arrays and numbers
     (Traced, "T", property(memory.transposed, doc="The array with its axes reversed.")),
     (Traced, "mT", property(memory.matrix_transposed, doc="The array with its last two axes exchanged.")),

@@ -243,6 +243,8 @@ def raising(check):
         return f"RuntimeError({check.text!r})"
     error = next(c for c in check.error.__mro__ if c.__module__ == "builtins" or c is np.linalg.LinAlgError)
     name = error.__name__ if hasattr(builtins, error.__name__) else "np.linalg.LinAlgError"
+    if check.args is not None:
+        return f"{name}({', '.join(map(repr, check.args))})"
     if not check.quotes:
         return f"{name}({check.text!r})"
     before, after = check.text.split("{}", 1)

@@ -318,7 +318,7 @@ def said(version, roots):
     """
     captured = version.captured
     reads, numbers = reads_of(captured.outside, roots)
-    checks = [[c.error.__name__, c.text, c.quotes] for c in captured.checks]
+    checks = [[c.error.__name__, c.text, c.quotes, c.args, c.told] for c in captured.checks]
     return {
         "reads": reads,
         "inputs": [numbers[id(x)] for x in captured.inputs],
@@ -357,7 +357,10 @@ def restored_trace(told, text, roots, types):
     outside = Outside(len(types))
     outside.identified = True  # which is not noted
     outside.reads = {r.place: r for r in reads}
-    checks = tuple(Check(RAISED[e], words, quotes) for e, words, quotes in told["checks"])
+    checks = tuple(
+        Check(RAISED[e], words, quotes, 0, None if args is None else tuple(args), plain)
+        for e, words, quotes, args, plain in told["checks"]
+    )
     outs, tree = [out_again(o) for o in told["outs"]], pytree.structure(unnested(told["tree"]))
     captured = Captured(
         func, told["values"], inputs, [], told["writes"], [], checks, tuple(told["layout"]), outs, tree,

@@ -15,17 +15,17 @@ from ..capture.capture import capture
 from ..capture.causes import explained
 from ..capture.suspended import refuse_generator
 from ..common import progress
-from ..common.errors import UnsupportedError, WengertError, message
+from ..common.errors import UnsupportedError, Untold, WengertError, called_outside, is_own, message
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
 from ..guards.by_class import InstanceCell, beginning, present
+from ..guards.instances import hidden
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
 from ..regions.budget import limited
 from ..rules import rules
-from ..values.array import Traced
-from ..values.speculate import Speculation, refuse_effects
+from ..values.speculate import Speculation, acts, refuse_effects
 from ..values.status import PASSED
 from ..values.storage import current_trace
 
@@ -65,6 +65,9 @@ class Attempts:
             for k in captured.constants:
                 captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
         refuse_effects(captured, choices)
+        if self.falls_back() and not all(c.told for c in captured.checks) and next(acts(captured.func), None):
+            text = "an exception holds numbers that only the running program knows, and the function acts on the world"
+            raise UnsupportedError(message(text, None, "Raise it with plain text, or print what is in it."))
         traced = time.perf_counter()
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
@@ -190,24 +193,22 @@ class Attempts:
             return made[-1]
 
         try:
-            captured = capture(
-                self.compiled.function,
-                leaves,
-                self.tree,
-                kinds,
-                self.compiled.name,
-                order=self.order,
-                choices=choices,
-                around=around,
-                objects=self.numpy,
-                shared=self.shared,
-            )
-        except Exception as error:
+            given = (self.compiled.function, leaves, self.tree, kinds, self.compiled.name)
+            told = {"order": self.order, "objects": self.numpy, "shared": self.shared}
+            captured = called_outside(capture, given, {**told, "choices": choices, "around": around})
+        except BaseException as error:
+            if not isinstance(error, Exception) and (is_own(error) or hidden(error) is None):
+                raise
             # numbers that keep changing are traced: what takes Python's alone may raise anything
             if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
                 return None
-            if not isinstance(error, WengertError) and any(isinstance(x, Traced) for x in error.args):
-                text = f"{type(error).__name__} is raised with a number in it that only the running program knows"
-                raise UnsupportedError(message(text, None)).with_traceback(error.__traceback__) from None
-            raise without_internals(explained(error)) from error.__cause__
+            changed = any(e is error for e in made[-1].changed_errors) or hidden(error) is not None
+            if changed and not isinstance(error, WengertError):
+                untold = Untold.of(error)
+                untold.error = None  # which holds what is traced
+                raise untold.with_traceback(error.__traceback__) from None
+            made = without_internals(explained(error))
+            if made is error:
+                raise
+            raise made from error.__cause__
         return captured, choices

@@ -21,7 +21,7 @@ from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
 from ..common import progress
-from ..common.errors import warn_fallback
+from ..common.errors import Untold, warn_fallback
 from ..guards import isolation
 from ..guards.guard import Guard, Read
 from ..guards.running_draws import Draw
@@ -55,9 +55,12 @@ class Background(SignatureEntry):
         try:
             return self.begun(leaves, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused, given)
-        except forked.Forked as why:
-            return self.without_xla(leaves, why, given)
+            answer, why = self.refused_call, refused
+        except Untold as untold:
+            answer, why = self.retold, untold
+        except forked.Forked as fork:
+            answer, why = self.without_xla, fork
+        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def begun(self, leaves, given):
         """The same: by a program that is finished by now, or without one."""

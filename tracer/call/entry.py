@@ -13,7 +13,7 @@ from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import progress, pytree
-from ..common.errors import UnsupportedError
+from ..common.errors import UnsupportedError, Untold
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
@@ -97,9 +97,12 @@ class SignatureEntry(Attempts, Fallbacks):
                 return self.mistyped(error, leaves, given)
             return self.finish(here, raw, everything, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused, given)
-        except forked.Forked as why:
-            return self.without_xla(leaves, why, given)
+            answer, why = self.refused_call, refused
+        except Untold as untold:
+            answer, why = self.retold, untold
+        except forked.Forked as fork:
+            answer, why = self.without_xla, fork
+        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def run_on(self, full, given):
         """The call, of all leaves: those that are known by their class are in their cells meanwhile."""
@@ -140,13 +143,16 @@ class SignatureEntry(Attempts, Fallbacks):
                 self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused, given)
-        except forked.Forked as why:
-            return self.without_xla(leaves, why, given)
-        except patched_numpy.Replaced as why:
+            answer, why = self.refused_call, refused
+        except Untold as untold:
+            answer, why = self.retold, untold
+        except forked.Forked as fork:
+            answer, why = self.without_xla, fork
+        except patched_numpy.Replaced as replaced:
             if self.compiled.plain is None:
                 raise
-            return self.plainly(leaves, str(why).rstrip("."), given)
+            answer, why = self.plainly, str(replaced).rstrip(".")
+        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python

@@ -17,7 +17,17 @@ import numpy as np
 from ...backends.xla import dispatch
 from ..capture.signature import kind_for
 from ..common import pytree
-from ..common.errors import REFUSALS, IntegerOverflow, Overrun, Unsettled, UnsupportedError, message, warn_fallback
+from ..common.errors import (
+    REFUSALS,
+    IntegerOverflow,
+    Overrun,
+    Unsettled,
+    UnsupportedError,
+    Untold,
+    called_outside,
+    message,
+    warn_fallback,
+)
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
@@ -52,11 +62,14 @@ class Fallbacks:
 
     def falls_back(self):
         """Whether a refused call is plain Python's to answer; a derivative has none."""
+        return self.is_answerable() and not self.compiled.whole
+
+    def is_answerable(self):
+        """Whether plain Python has an answer, be it an exception."""
         inner = getattr(self.compiled.plain, "compiled", self.compiled)
         return (
             self.compiled.has_plain
             and inner.has_plain
-            and not self.compiled.whole
             and (self.numpy or self.flat)
             and current_trace() is None
         )
@@ -105,7 +118,7 @@ class Fallbacks:
         start = time.perf_counter()
         try:
             return self.trace(kinds, types, reason, given, path)
-        except Replaced:
+        except (Replaced, Untold):
             raise
         except REFUSALS as error:
             self.refuse(types, error)
@@ -127,6 +140,8 @@ class Fallbacks:
     def again(self, leaves, reason, given, here=None):
         """The call where its program has ended before anything happened; reason: why, or the refusal that it raised.
         Where `here` takes in ints from outside, they are relied on from now on."""
+        if isinstance(reason, Untold):
+            return self.retold(leaves, reason, given)
         if not isinstance(reason, REFUSALS):
             return self.plainly(leaves, reason, given)
         if here is not None and self.must_know(here):
@@ -134,6 +149,12 @@ class Fallbacks:
         if not self.falls_back():
             raise reason
         return self.refused_call(leaves, Refused(reason), given)
+
+    def retold(self, leaves, untold, given):
+        """The call that ends with an exception of which Python alone can make the parts: Python makes it."""
+        if not self.is_answerable():
+            raise untold.error or untold
+        return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
 
     def refused_call(self, leaves, refused, given):
         """Plain Python's answer, said aloud the first time."""
@@ -178,11 +199,8 @@ class Fallbacks:
 
     def uncaptured(self, leaves, given, plain=None):
         """The user's own function on the arguments of a call, or what does the same."""
-        plain = plain or self.compiled.plain
-        if given is not None:
-            return plain(*given[0], **given[1])
-        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        return plain(*args, **kwargs)
+        args, kwargs = given or pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return called_outside(plain or self.compiled.plain, args, kwargs)
 
     def mistyped(self, error, leaves, given=None):
         """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""
@@ -208,7 +226,7 @@ class Fallbacks:
         results on their device."""
         leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        result = plain(*args, **kwargs)
+        result = called_outside(plain, args, kwargs)
         with dispatch.wide():
             return pytree.map(self.moved, result)
 

@@ -171,7 +171,9 @@ class Hit:
             return [], [self.whole()]
         otherwise = f"return callee(entry_{k}.finish, {', '.join([f'here_{k}', 'raw', self.everything, *self.given])})"
         named = namer(f"r{k}", self.space)
-        made = lambda raising: [return_lines(v, entry, names, named, otherwise, raising) for v in versions]
+        made = lambda raising: [
+            return_lines(v, entry, names, named, otherwise, raising, self.lookups.text) for v in versions
+        ]
         quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]
         ways = made(False) if None in quick else quick
         if ways[0] is None or any(w != ways[0] for w in ways):

@@ -229,7 +229,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         del result
         if parent is None and trace.choices is not None and not trace.choices.again:
             trace.choices.undo.clear()
-        own_copies(outs)
+        own_copies(outs, outside)
         count = len(values)
         writes, effects, after = changes(trace, storages, params)
         values += after

@@ -8,20 +8,24 @@ Instances that the function has made, and containers that stand in several place
 anew at every call, and once a call, so that what is one object in Python is one object here.
 """
 
-import array
 import collections
-import copy
+
+import numpy as np
 
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
-from ..guards.instances import attributes, blank, set_attributes
+from ..guards.effects import Original
 from ..guards.subclasses import with_class
+from ..values.array import Traced
 from ..values.array_object import ArrayObject
+from ..values.poison import Poison
 from ..values.texts import TracedText
+from .remaking import Remaking, is_lone
 
 CONTAINERS = (list, dict)
-# copies of those that the trace has made are handed out
-COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)
+KEPT = {list, dict, collections.OrderedDict, collections.defaultdict}
+PLAIN = {list, tuple, dict, type(None), bool, int, float, complex, str}  # that no plan of its own makes
+OF_TRACE = (Traced, Original, Poison)
 
 
 def keyed_items(container):
@@ -33,7 +37,7 @@ def items_of(x):
     return [item for _, item in keyed_items(x)] if isinstance(x, list | tuple | dict) else pytree.leaves(x)
 
 
-class Containers:
+class Containers(Remaking):
     """The mutable containers among the arguments of a trace, and their items before it.
 
     outside: knows which instances the trace has made; None in inner traces. texts: whether texts of traced values can
@@ -43,6 +47,7 @@ class Containers:
     def __init__(self, args, kwargs, outside=None, texts=False):
         self.texts = texts
         self.paths, self.held = {}, []  # id -> path; (container, its items)
+        self.ways = [(TracedText, self.text), (ArrayObject, self.array_object), (np.ndarray, self.elements)]
         self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
         self._visit((args, kwargs), ())
         if outside is not None:
@@ -69,9 +74,16 @@ class Containers:
         return leaves, self.plan(result, leaves), [(self.paths[id(x)], self.contents(x, leaves)) for x in changed]
 
     def _meets(self, x, seen):
-        """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
-        if self.is_made(x):
+        """Whether x holds a container of the arguments, what the trace has made that is no list or dict, or a container
+        twice."""
+        if type(x) is np.ndarray and is_lone(x):
+            met = id(x) in seen
+            seen.add(id(x))
+            return met
+        if self.is_made(x) or self.is_there(x):
             return True
+        if type(x) is dict and self.outside is not None:
+            self.refuse_keys(x)
         known = type(x) in (list, tuple, dict)  # whose structure is not asked for: keys of a dict may have no order
         alone = x is None or not known and pytree.is_leaf(pytree.structure(x))
         if not alone and type(x) is not tuple:
@@ -80,12 +92,20 @@ class Containers:
             seen.add(id(x))
         return not alone and any(self._meets(item, seen) for item in items_of(x))
 
+    def is_there(self, x):
+        """Whether x is a list or dict from outside that the trace has seen itself, and no copy of."""
+        return type(x) in KEPT and self.outside is not None and self.outside.was_there(x)
+
     def is_made(self, x):
-        """Whether an object is to be made anew at every call."""
+        """Whether an object is to be made anew at every call, by a plan of its own."""
         kind = type(x)
-        return self.outside is not None and (
-            self.outside.has_made(x) or kind in COPIED or self.texts and kind is TracedText
-        )
+        if kind is TracedText:
+            return self.texts
+        if self.outside is None or kind in PLAIN or isinstance(x, OF_TRACE):
+            return False
+        if self.outside.has_made(x):
+            return True
+        return not isinstance(x, ArrayObject) and pytree.is_leaf(pytree.structure(x)) and not self.is_kept(x)
 
     def plan(self, x, leaves):
         """A function (result leaves, given) -> x, for a thing that may hold what is not made as pytrees are.
@@ -95,10 +115,12 @@ class Containers:
         if id(x) in self.paths:
             path = self.paths[id(x)]
             return lambda made, given: container_at(given, path)
+        if self.is_there(x):
+            self.outside.pin(x)
+            return lambda made, given: x
         if self.is_made(x):
-            kind = ArrayObject if isinstance(x, ArrayObject) else type(x)
-            how = {collections.deque: self.queue, TracedText: self.text, ArrayObject: self.array_object}.get(kind)
-            return self.once(x, how or (self.copied if type(x) in COPIED else self.instance), leaves)
+            how = next((make for kind, make in self.ways if isinstance(x, kind)), self.remade)
+            return self.once(x, how, leaves)
         if type(x) in (list, dict):
             return self.once(x, self.contents, leaves)
         if type(x) is tuple:
@@ -140,6 +162,8 @@ class Containers:
     def contents(self, x, leaves):
         """A plan of a list, tuple or dict, by the plans of its items."""
         given = (lambda item: item) if self.outside is None else self.outside.given
+        if isinstance(x, dict) and self.outside is not None:
+            self.refuse_keys(x)
         key, parts = id(x), [(k, self.plan(given(item), leaves)) for k, item in keyed_items(x)]
         if isinstance(x, tuple):
             return lambda made, given: tuple([part(made, given) for _, part in parts])
@@ -155,38 +179,15 @@ class Containers:
 
         return plan
 
-    def instance(self, x, leaves):
-        """A plan of an instance, by the plans of its attributes."""
-        key, kind = id(x), type(x)
-        parts = [(name, self.plan(self.outside.given(value), leaves)) for name, value in attributes(x).items()]
-
-        def plan(made, given):
-            new = given[2][key] = blank(kind)
-            set_attributes(new, {name: part(made, given) for name, part in parts})
-            return new
-
-        return plan
-
     def array_object(self, x, leaves):
         """A plan of an instance of a subclass of np.ndarray, by those of its memory and its attributes."""
         key, kind = id(x), type(x).__stands_for__
         memory = self.plan(x.__of_trace__, leaves)
-        parts = [(name, self.plan(self.outside.given(value), leaves)) for name, value in x.__dict__.items()]
+        parts = list(zip(x.__dict__, self.parts_of(x.__dict__.values(), leaves)))
 
         def plan(made, given):
             new = given[2][key] = with_class(kind, memory(made, given))
             new.__dict__.update({name: part(made, given) for name, part in parts})
-            return new
-
-        return plan
-
-    def queue(self, x, leaves):
-        """A plan of a deque, by the plans of its items."""
-        key, most, parts = id(x), x.maxlen, [self.plan(self.outside.given(item), leaves) for item in x]
-
-        def plan(made, given):
-            new = given[2][key] = collections.deque((), most)
-            new.extend([part(made, given) for part in parts])
             return new
 
         return plan
@@ -197,17 +198,6 @@ class Containers:
 
         def plan(made, given):
             new = given[2][key] = make(*[part(made, given) for part in parts])
-            return new
-
-        return plan
-
-    def copied(self, x, leaves):
-        self.outside.check_made(x)
-        self.outside.pin_within(x)
-        key = id(x)
-
-        def plan(made, given):
-            new = given[2][key] = copy.copy(x)
             return new
 
         return plan

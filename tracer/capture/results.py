@@ -1,7 +1,5 @@
 """What a trace returns: described in types and kinds, and refused where no call could make it anew."""
 
-import sys
-
 import numpy as np
 
 from ...ir.core import Lit
@@ -22,6 +20,7 @@ from ..values.storage import UnknownAlias, memories
 from ..values.texts import TracedText
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out, Row
+from .remaking import is_value, refuse_shared
 from .suspended import refuse_suspended
 
 
@@ -177,8 +176,11 @@ def refuse_leaked(leaf, trace):
         )
 
 
-def own_copies(outs):
-    """Arrays made while tracing and returned as they are: every call must hand out a fresh one."""
-    for out in outs:
-        if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
+def own_copies(outs, outside):
+    """Of what the trace has made, and is returned as it is, every call must hand out a fresh one; all but arrays is
+    refused."""
+    for out in outs if outside is not None else ():
+        if out.how == "object" and not is_value(out.object) and not outside.was_there(out.object):
+            if type(out.object) is not np.ndarray:
+                refuse_shared(out.object)
             out.how = "copy"

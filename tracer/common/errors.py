@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 import types
 import warnings
 from typing import Any
@@ -87,6 +88,26 @@ class Unsettled(UnsupportedError):
     """A function that is to be traced anew at each call; those that its traces were made for are still compiled."""
 
 
+class Untold(UnsupportedError):
+    """Python raises an exception of which only Python can make the parts, such as numbers that data decide.
+
+    error: the same as far as a program can tell it, None where it is to be this one.
+    """
+
+    error: BaseException | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Untold:
+        made = cls(f"{type(error).__name__} is raised with a number in it that only the running program knows")
+        made.error = error
+        return made
+
+    @classmethod
+    def unless(cls, told: bool, error: BaseException) -> BaseException:
+        """The exception itself, if it is told in full."""
+        return error if told else cls.of(error)
+
+
 class DeepRecursion(UnsupportedError, RecursionError):
     """A function calls itself while it is traced until Python's stack is full."""
 
@@ -149,6 +170,36 @@ def with_note(kind: type[BaseException], text: str) -> BaseException:
     if more:
         error.add_note(more)
     return error
+
+
+def with_args(kind: type[BaseException], args: tuple[Any, ...], text: str) -> BaseException:
+    """An exception made of these arguments, as Python makes it; what else there is to say is a note."""
+    error = kind(*args)
+    if text != str(error):
+        error.add_note(text)
+    return error
+
+
+def called_outside(function: Any, args: Any, kwargs: Any) -> Any:
+    """A call whose exceptions do not tell of what was being handled here: that is none of the user's."""
+    handled = passed = sys.exception()
+    while passed is not None and is_own(passed):
+        passed = passed.__context__
+    try:
+        return function(*args, **kwargs)
+    except BaseException as error:
+        at: BaseException | None = error
+        while at is not None and handled is not passed:
+            if at.__context__ is handled:
+                at.__context__ = passed
+                break
+            at = at.__context__
+        raise
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether an exception is our way of going on."""
+    return type(error).__module__.partition(".")[0] in (HOME, "jax", "jaxlib")
 
 
 def _place(word: str, source: Source) -> list[str]:

@@ -10,6 +10,8 @@ import functools
 import gc
 import types
 
+import numpy as np
+
 from ..common.origin import HEAP
 from ..values.array import Traced
 from ..values.texts import TracedText
@@ -18,6 +20,7 @@ from .object_contents import slots
 MANY = 10_000  # objects that are looked through
 OPAQUE = (type, types.ModuleType, types.FrameType, types.CodeType)
 BASES = (object, types.SimpleNamespace)  # that keep nothing but attributes
+IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 COPYING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
 
 
@@ -32,9 +35,17 @@ def is_plain(kind):
     )
 
 
+@functools.lru_cache(1024)
 def base_of(kind):
     """The first class of C's among the bases, which says how instances lie in memory."""
-    return next(c for c in kind.__mro__ if not c.__flags__ & HEAP)
+    return next(c for c in kind.__mro__ if is_in_c(c))
+
+
+def is_in_c(kind):
+    """Whether a class is no `class` statement's. Classes of C's extension modules live on the heap as those do."""
+    made = vars(kind).get("__new__")
+    own = type(made) is types.BuiltinFunctionType and made.__self__ is kind
+    return own or not kind.__flags__ & HEAP or bool(kind.__flags__ & IMMUTABLE)
 
 
 def attributes(x):
@@ -48,9 +59,14 @@ def blank(kind):
 
 
 def set_attributes(x, found):
-    """Give an instance these attributes; the class's own `__setattr__`, which a frozen one has, is not asked."""
+    """Give an instance these attributes; the class's own `__setattr__`, which a frozen one has, is not asked, and
+    neither is a property of that name."""
+    kept = slots(type(x))
     for name, value in found.items():
-        object.__setattr__(x, name, value)
+        if name in kept:
+            object.__setattr__(x, name, value)
+        else:
+            x.__dict__[name] = value
 
 
 def hidden(x):
@@ -64,6 +80,8 @@ def hidden(x):
         if id(x) in seen or isinstance(x, OPAQUE):
             continue
         seen.add(id(x))
+        if isinstance(x, np.ndarray) and x.dtype.hasobject:  # which the collector does not see into
+            todo.append(np.asarray(x).ravel().tolist())
         todo += held_by_function(x) if isinstance(x, types.FunctionType) else gc.get_referents(x)
     return None
 

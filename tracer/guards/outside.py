@@ -80,9 +80,11 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         self.entered = {}  # Slot -> what stands for that value in the trace
         self.assigned = set()  # slots of globals and cells that the functions called may assign
         self.made = {}  # id -> weak reference to an instance made while tracing
+        self.doubtful = set()  # ids of what code without hooks names, which may be from outside, or made in the trace
         self.written = ()
         self.relied = ReliedArrays()
         self.draws = Draws()
+        self.changed_errors = []  # exceptions of which attributes were stored, which are put back where the trace ends
         self.identified = False  # whether it was asked which list or dict one is
         self.stray = Unhooked(self)  # sees what runs without hooks
         # how many calls have asked the world; what the program calls that acts on it, last
@@ -122,6 +124,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
             )
         elif kind not in SCALARS:
             self.met(read)
+            self.met_within(value if kind is frozenset else (), read.name)
             self.names.setdefault(id(value), (value, read.name))
             self.stray.meet(value if isinstance(value, type) else kind)
             if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):
@@ -199,6 +202,8 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
             self.mirrors[id(container)] = container, made, None, read
             return made
         made = copy.copy(container)
+        if kind not in (list, collections.deque):
+            self.met_within(container, read.name)  # keys and members, which no read names
         isolation.require_unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
         self.mirrors[id(container)] = container, made, None, read
         self.copies[id(made)] = read
@@ -321,9 +326,20 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         found = (made := self.made.get(id(x))) and made() is x and not isinstance(x, Traced)
         return found and (isinstance(x, ArrayObject) or is_plain(type(x)))
 
+    def was_there(self, x):
+        """Whether an object is known to be from outside."""
+        key = id(x)
+        made = self.made.get(key)
+        if made is not None and made() is x or key in self.doubtful:
+            return False
+        met = self.containers.get(key) or self.ways.get(key) or self.relied.met.get(key)
+        found = self.paths.get(key)
+        there = met is not None and met[0] is x or found is not None and found.value is x
+        return there or self.knows(x) or key in self.of_arguments
+
     def check_made(self, x):
         """Refuse to give out an object that holds traced values and that no call could make anew."""
-        if isinstance(x, (Traced, Original, np.ndarray, np.generic, *SCALARS)) or self.knows(x) or hidden(x) is None:
+        if isinstance(x, (Traced, Original)) or type(x) in SCALARS or self.was_there(x) or hidden(x) is None:
             return
         text = (
             f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make "

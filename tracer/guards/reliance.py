@@ -145,9 +145,16 @@ class Reliance:
         name = self.called(x)
         read = self.read("state", x, None, f"what {name} holds")
         self.whole[id(x)] = x, read, inner
-        for v in inner:
-            self.names.setdefault(id(v), (v, f"a {type(v).__name__} in {name}"))
+        self.met_within(held, name)
         return read, inner
+
+    def met_within(self, held, name):
+        """Note objects that one from outside holds, as being from outside too."""
+        for x in held:
+            kind = type(x)
+            if kind not in SIMPLE and (of_user(kind) or kind is slice or not is_fixed(x)):
+                self.names.setdefault(id(x), (x, f"a {kind.__name__} in {name}"))
+                self.met_within(x if kind in (tuple, frozenset) else (), name)
 
     def _attributes(self, x):
         """Rely one by one on the attributes of an object from outside, some of which the trace has stored or takes in
@@ -191,6 +198,7 @@ class Reliance:
         """Rely on the code and the defaults of a function, which may be exchanged."""
         if ("attribute", id(f), "__code__") in self.reads:
             return
+        self.met_within([*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()], f.__name__)
         if (way := self.way(f)) is not None:
             self.parts_by_way(f, way, PARTS[1:])
             return

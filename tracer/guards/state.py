@@ -170,6 +170,8 @@ def note(slot):
         if slot.kind == "item":
             refuse_change_of_phi(slot.owner)
         trace.root.changes[id(slot.owner)] += 1
+        if isinstance(slot.owner, BaseException):
+            trace.root.outside.changed_errors.append(slot.owner)
         trace.root.outside.store(slot)
     for region in regions():
         if id(slot.owner) in region.owned:

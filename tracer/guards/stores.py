@@ -1,6 +1,9 @@
 """What one trace stores outside: the values there were are kept, and put back after it; the new ones are stored again
 at every call."""
 
+import collections
+import copy
+
 import numpy as np
 
 from ..common.errors import UnsupportedError, message, shown
@@ -10,6 +13,8 @@ from . import isolation
 from .effects import Call, Contents, Original
 from .guard import LIMIT, MISSING, Read
 from .state import UNBOUND, inside
+
+WITHIN = {list, tuple, dict, collections.OrderedDict, collections.defaultdict}
 
 
 def flat_contents(container):
@@ -190,7 +195,7 @@ class Stores:
             return Original(self.way(x))
         if id(x) in self.of_arguments:
             return x
-        if type(x) in (list, tuple, dict):
+        if type(x) in WITHIN or isinstance(x, tuple) and hasattr(x, "_fields"):
             if id(x) not in self.handed:
                 self.handed[id(x)] = x, self.given_inside(x)
             return self.handed[id(x)][1]
@@ -198,11 +203,17 @@ class Stores:
 
     def given_inside(self, x):
         """A list, tuple or dict with what leaves the trace in it."""
-        if type(x) is dict:
+        if isinstance(x, dict):
             inside = {k: self.given(v) for k, v in x.items()}
-            return inside if any(inside[k] is not v for k, v in x.items()) else x
+            if all(inside[k] is v for k, v in x.items()):
+                return x
+            made = copy.copy(x)
+            made.update(inside)
+            return made
         inside = [self.given(v) for v in x]
-        return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
+        if all(a is b for a, b in zip(inside, x)):
+            return x
+        return inside if type(x) is list else tuple.__new__(type(x), inside)
 
     def restore(self):
         """Put back what the trace stored to."""

@@ -234,7 +234,8 @@ class Unhooked:
         for kind, name, _, chain in names(frame.f_code).loads:
             value = frame.f_globals.get(name) if kind == "global" else local.get(name)
             if not isinstance(value, types.ModuleType):
-                self.outside.names.setdefault(id(value), (value, name))
+                if self.outside.names.setdefault(id(value), named := (value, name)) is named:
+                    self.outside.doubtful.add(id(value))
                 objects.append(value)
             elif not library(value):
                 attributes += [self.outside.read("attribute", value, key, f"{name}.{key}") for key in chain]

@@ -45,11 +45,12 @@ def returned(version, entry):
     return space["call"]
 
 
-def return_lines(version, entry, names, constant, otherwise, raising=False):
+def return_lines(version, entry, names, constant, otherwise, raising=False, found=None):
     """Lines that end in `return`, None where a call does more than make a result.
 
     names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a
-    check that failed; raising: whether the program has raised by then if one has, and gives no status.
+    check that failed; raising: whether the program has raised by then if one has, and gives no status; found: text of
+    what a Read finds, where the lines run in no `Callee`.
     """
     captured = version.captured
     if (
@@ -89,6 +90,8 @@ def return_lines(version, entry, names, constant, otherwise, raising=False):
         return held[i, chain]
 
     def leaf(out):
+        if out.how == "outside" and found is not None:
+            return found(out.object)
         if out.how in ("object", "copy", "outside"):
             return constant(out.object) + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
         if out.how == "argument":

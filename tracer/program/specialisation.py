@@ -9,7 +9,7 @@ from ...backends.xla import dispatch, hosted
 from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
-from ..common.errors import REFUSALS
+from ..common.errors import REFUSALS, Untold
 from ..guards.effects import store_all
 from ..values.speculate import acts
 from ..values.status import failure
@@ -97,9 +97,9 @@ class Specialisation:
                 "not taken to be"
             )
         if status:
-            error = failure(captured.checks, status)[1]
-            if isinstance(error, REFUSALS) and not self.effects:
-                return again(error)
+            check, error = failure(captured.checks, status)
+            if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
+                return again(Untold.unless(check.told, error))
             raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")

@@ -86,8 +86,8 @@ def real_number(x, wanted):
     return OPS["real"](value)
 
 
-def check(ok, error, text):
-    current_trace().check(ok, error, message(text, locate()))
+def check(ok, error, text, told=True):
+    current_trace().check(ok, error, message(text, locate()), told=told)
 
 
 # -- conversions -----------------------------------------------------------------------------------

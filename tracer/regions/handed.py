@@ -7,6 +7,7 @@ unseen, so the names they read outside are relied on; and where it changes an ob
 it would be changed once.
 """
 
+import builtins
 import functools
 import sys
 import types
@@ -61,6 +62,7 @@ PLAIN = frozenset(
     )
 )
 FINE = PLAIN - {np.ndarray} | {TracedArray, TracedScalar, *(np.dtype(n).type for n in SHORT)}
+KEEPING = {kind for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, Exception)}
 FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that are nobody's
 
 
@@ -83,11 +85,12 @@ def handed_freely(f, /, *args, **kwargs):
 
 
 def handed_by_call(f, /, *args, **kwargs):
-    """`handed`; text is asked for its letters, but by the methods of containers, which keep it."""
+    """`handed`; text is asked for its letters, but by exceptions and the methods of containers, which keep it."""
     if any(type(x) is TracedText for x in args):
         real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
         ours = internal(getattr(getattr(real, "__func__", real), "__code__", COMPILED))
-        if not ours and not isinstance(getattr(real, "__self__", None), CONTAINERS):
+        keeps = isinstance(getattr(real, "__self__", None), CONTAINERS) or real in KEEPING
+        if not ours and not keeps:
             args = [spelled_out(x) for x in args]
     return handed(f, *args, **kwargs)
 

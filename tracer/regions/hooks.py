@@ -22,6 +22,7 @@ from ..values.array import Traced, TracedArray
 from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
+from ..values.speculate import holds
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
@@ -50,6 +51,7 @@ from .objects import asked, called, iterated, keyed, mapped, matched, refuse_sto
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import percent, text
+from .raised import CONSTANT
 from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
 from .variants import narrowed
@@ -306,14 +308,17 @@ def owns(variables):
 
 
 def asserted(test, *text):
-    """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
+    """Whether an assertion holds, so far as is known; on data it is checked when the program runs. text: what it says,
+    `...` where that is to be worked out."""
     test = asked(test)
     known = decided(test)
     if known is not None:
         return known
-    current_trace().check(
-        truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate())
-    )
+    trace, holding, words = current_trace(), truth(test).value, message("an assertion failed", locate())
+    if trace.caught(AssertionError, words) and (known := holds(holding)) is not None:
+        return known  # and Python says what it says to the handler
+    told = all(type(x) in CONSTANT for x in text)
+    trace.check(holding, AssertionError, str(*text) if text and told else words, args=text if told else None, told=told)
     return True
 
 

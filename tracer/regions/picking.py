@@ -9,6 +9,7 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
 from ..values.elements import Element, RowRun
 from ..values.ranges import interval
+from ..values.speculate import holds
 from ..values.storage import current_trace
 from . import merge
 from .branch import choose
@@ -108,7 +109,10 @@ def looked_up(owner, key):
     """`owner[key]` of a dict of numbers as keys; KeyError where there is none."""
     keys = np.array(list(owner))
     found = keys == key
-    check(np.any(found).value, KeyError, "the dict has no such key")
+    trace, words = current_trace(), "the dict has no such key"
+    if trace.caught(KeyError, words) and holds(np.any(found).value) is False:
+        raise KeyError(key)
+    check(np.any(found).value, KeyError, words, told=False)
     return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 

@@ -7,6 +7,8 @@ exception that a frame of ours did not `raise`, and that no operation on the use
 
 import dis
 import functools
+import re
+import sys
 
 from ..common.errors import ShapeError, UnsupportedError, WengertError
 from ..common.frames import internal
@@ -41,14 +43,34 @@ def is_raised_by_programs(error):
     return plain and answers(error) and not any(isinstance(x, Traced | TracedText) for x in error.args)
 
 
+CONSTANT = (str, int, float, bool, type(None))  # of which the parts of an exception may be, for a program to make it
+UNKNOWN = "What it holds is known while the program runs, and to Python alone."
+
+
+def is_told(error):
+    """Whether the kind and the arguments of an exception are all there is to it, and are the same at every call."""
+    # attributes that a body has stored are put back by now
+    changed = any(e is error for e in current_trace().root.outside.changed_errors)
+    within = error.__context__ is not sys.exception()  # else it is what the caller handles
+    more = changed or error.__dict__ or error.__cause__ or within
+    return is_builtin(type(error)) and not more and all(type(x) in CONSTANT for x in error.args)
+
+
 def thrown(error):
     """Have the program raise `error` where it comes here."""
-    text = error.args[0] if len(error.args) == 1 else str(error) if error.args else ""
-    text = text.template if isinstance(text, TracedText) else str(text)
-    kind = type(error)
-    if not (isinstance(error, ShapeError) or is_builtin(kind) and len(error.args) < 2):
-        kind = said(kind) if kind.__module__.partition(".")[0] == "numpy" or is_builtin(kind) else UnsupportedError
-    current_trace().fail(kind, text if kind is not UnsupportedError else f"{type(error).__name__}: {text or error}")
+    kind, args = type(error), error.args
+    text = args[0] if len(args) == 1 else str(error) if args else ""
+    text = text.template if isinstance(text, TracedText) else re.sub(r"<traced [^>]*>", "…", str(text))
+    if isinstance(error, ShapeError):
+        current_trace().fail(kind, text)
+    elif is_told(error):
+        current_trace().fail(kind, text, None if len(args) == 1 and type(args[0]) is str else args)
+    else:
+        if not (is_builtin(kind) and len(args) < 2):
+            numpys = kind.__module__.partition(".")[0] == "numpy" or is_builtin(kind)
+            text = text if numpys else f"{kind.__name__}: {text or error}"
+            kind = said(kind) if numpys else UnsupportedError
+        current_trace().fail(kind, f"{text}\n{UNKNOWN}", told=False)
     return completion.THROWN
 
 

@@ -173,7 +173,8 @@ class StatementRewriter(Expressions):
 
     def on_Assert(self, s):
         message = [] if s.msg is None else [s.msg]
-        s.test = at(hook("asserted", self.visit(s.test), *(m for m in message if isinstance(m, ast.Constant))), s.test)
+        told = [m if isinstance(m, ast.Constant) else at(ast.Constant(...), m) for m in message]
+        s.test = at(hook("asserted", self.visit(s.test), *told), s.test)
         s.msg = s.msg and self.visit(s.msg)
         return [s]
 

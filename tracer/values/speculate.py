@@ -18,7 +18,7 @@ from ...backends.numpy import callable_of
 from ...ir.core import Func, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
-from ..common.errors import LeakError, Overrun, ShapeError, UnsupportedError, WengertError, message
+from ..common.errors import LeakError, Overrun, ShapeError, UnsupportedError, Untold, WengertError, message
 from ..common.frames import locate
 from . import status
 from .storage import around_regions, current_trace
@@ -272,8 +272,8 @@ def concrete(made, value, early=False):
     if failed:
         check, error = status.failure(tuple(trace.checks), failed)
         if check.error is not Assumption:
-            made.error = error
-            raise RaisedBefore(error)
+            made.error = Untold.unless(check.told, error)
+            raise RaisedBefore(made.error)
     return value.value if isinstance(value, Lit) else made.seen[value].item()
 
 

@@ -13,7 +13,7 @@ from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import with_note
+from ..common.errors import with_args, with_note
 
 STATUS = Tensor((), INDEX)
 BITS = 16
@@ -25,13 +25,17 @@ PASSED = Lit(0, STATUS)
 class Check(NamedTuple):
     """What a failed check raises: `error(text)`, with the quoted number in place of the first `{}` if it `quotes` one.
 
-    drawn: how many draws of random numbers, made before the launch, Python makes before it.
+    drawn: how many draws of random numbers, made before the launch, Python makes before it; args: what the exception
+    is made of in place of the text, which is a note then; told: whether that is all there is to it, as Python raises
+    it.
     """
 
     error: type
     text: str
     quotes: bool
     drawn: int = 0
+    args: tuple | None = None
+    told: bool = True
 
 
 def passed(status):
@@ -56,6 +60,8 @@ def failure(checks, status):
     """The Check behind a status other than 0, and the error it stands for."""
     quoted, number = divmod(int(np.asarray(status)), 1 << BITS)
     check = checks[number - 1]
+    if check.args is not None:
+        return check, with_args(check.error, check.args, check.text)
     words = f"{quoted} or beyond" if abs(quoted) == MOST else str(quoted)
     return check, with_note(check.error, check.text.replace("{}", words, 1) if check.quotes else check.text)
 

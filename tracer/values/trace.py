@@ -35,6 +35,8 @@ class Capture:
 class Trace:
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
+    quoting = None  # `installations`: an exception that quotes a number of the program
+
     def __init__(self, name, parent=None, outside=None):
         self.parent = parent
         self.build = Builder(name, locate)
@@ -206,12 +208,12 @@ class Trace:
             len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
         )
 
-    def check(self, ok, error, text, value=None, unless=()):
+    def check(self, ok, error, text, value=None, unless=(), args=None, told=True):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 
         value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
         unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of
-        what has several reasons.
+        what has several reasons. args, told: see `Check`.
         """
         if unless and (self.root.trying or isinstance(ok, Lit)):  # each may have a handler of its own
             for test, other, words in unless:
@@ -224,7 +226,7 @@ class Trace:
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
             if held is False:
-                raise with_note(error, text.replace("{}", "that", 1))
+                raise Trace.quoting(error, text, value) if value is not None else with_note(error, text)
             if held:
                 return
         before = self.bring(self.root.status.value)
@@ -232,7 +234,7 @@ class Trace:
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
         if error is Assumption and self.root.waiting:
             self.root.assumed.append(OPS["not"](first))
-        status = self._failed(error, text, value)
+        status = self._failed(error, text, value, args, told)
         for test, other, words in reversed(unless):
             status = select(test, self._failed(other, words), status)
         self.root.status.write(select(first, status, before))
@@ -245,12 +247,12 @@ class Trace:
             self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
         self.early = []
 
-    def fail(self, error, text):
-        """Record that the program, if it comes here, raises `error(text)`."""
+    def fail(self, error, text, args=None, told=True):
+        """Record that the program, if it comes here, raises `error(text)`. args, told: see `Check`."""
         if self.caught(error, text):
             holds(Lit(False, TRUTH))
         before = self.bring(self.root.status.value)
-        now = self._failed(error, text)
+        now = self._failed(error, text, None, args, told)
         self.root.status.write(now if before is PASSED else select(passed(before), now, before))
 
     def failing(self, error, text):
@@ -308,13 +310,13 @@ class Trace:
             branches.append(build.finish(out))
         return OPS["cond"](going, *operands, branches=tuple(branches))
 
-    def _failed(self, error, text, value=None):
+    def _failed(self, error, text, value=None, args=None, told=True):
         for around in reversed(self.root.trying) if error not in UNSEEN else ():
             (error, text), was = around(error, text), error
-            value = value if error is was else None
+            value, args, told = (value, args, told) if error is was else (None, None, True)
         checks = self.root.checks
         drawn = len(self.root.outside.draws.list)
-        number = checks.setdefault(Check(error, text, value is not None, drawn), len(checks) + 1)
+        number = checks.setdefault(Check(error, text, value is not None, drawn, args, told), len(checks) + 1)
         if number >> BITS:
             raise UnsupportedError(
                 message(
