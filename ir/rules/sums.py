@@ -49,6 +49,8 @@ def reduction_rules(reduce, exact, dtype):
         if any(x.type.shape[i] != 1 for i in p):
             return None
         one = reshape(x, shape=shape_without(x.type, p))
+        if reduce is reduce_prod and x.type.kind == "c":
+            return one * 1.0
         return one + 0.0 if reduce is reduce_sum else one
 
     @rule(

@@ -68,12 +68,15 @@ def define_operators():
 
 
 def squares(power):
-    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64."""
+    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64; `x ** 0.5` of numbers is C's,
+    0.0 at -0.0, where that of arrays is their square root."""
 
     def raised(x, n, modulus=None):
         if modulus is not None:
             hint = "Multiply in a loop, and take the remainder as you go."
             raise UnsupportedError(message("pow() of a traced number with a modulus is not captured", locate(), hint))
+        if type(n) is float and n == 0.5 and type(x) is TracedScalar and x.type.kind == "f":
+            x = x + 0.0
         return (
             operate(np.square, x)
             if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool
