@@ -23,10 +23,11 @@ from ..regions import (
 )
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
-from ..values import elements, identity
+from ..values import elements, identity, texts
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
+from ..values.trace import Trace
 
 SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     # NumPy's two protocols, and functions found by their source
@@ -60,6 +61,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (TracedArray, "imag", property(memory.imag, memory.set_imag, doc="The imaginary part, a view.")),
     (TracedArray, "flat", property(memory.Flat, memory.set_flat, doc=memory.Flat.__doc__)),
     (TracedArray, "elements", elements.elements_of),
+    (Trace, "quoted", staticmethod(texts.quoted)),
     (TracedArray, "flags", property(identity.Flags, doc=identity.Flags.__doc__)),
     (TracedArray, "strides", property(memory.strides, doc="Bytes from one element to the next along each axis.")),
     (TracedArray, "base", property(identity.base, doc="The array that owns the memory; None if it is this one.")),

@@ -6,6 +6,7 @@ import linecache
 import os
 import types
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,14 @@ class NoTrip(WengertError, UnboundLocalError):
 
 
 class ShapeError(WengertError, ValueError):
-    """Shapes that do not fit, where NumPy raises ValueError."""
+    """Shapes that do not fit, where NumPy raises ValueError. Its words are the first line of a `message`, the rest a
+    note."""
+
+    def __init__(self, text: str = "") -> None:
+        words, _, more = text.partition("\n")
+        super().__init__(words)
+        if more:
+            self.add_note(more)
 
 
 class DerivativeError(WengertError, TypeError):
@@ -111,6 +119,15 @@ class CheckError(WengertError, AssertionError):
     """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
     `rule`. The message says where."""
 
+
+# exception of Python's -> what a program raises in its place where its words are of data that no status can quote
+UNWORDED = {
+    kind: type(f"Unworded{kind.__name__}", (UnsupportedError, kind), {"__doc__": f"A {kind.__name__} of unknown words."})
+    for kind in (
+        AssertionError, IndexError, KeyError, LookupError, NotImplementedError, OverflowError, RuntimeError, ValueError,
+        ZeroDivisionError,
+    )
+}  # fmt: skip
 
 # what is said of a program, not of the function it was made of: plain Python has an answer where these are raised
 REFUSALS = ConcretizationError, LeakError, UnsupportedError, IntegerOverflow
@@ -137,14 +154,31 @@ def message(
     return "\n".join(lines)
 
 
+OUT_OF_RANGE = (34, "Numerical result out of range")  # what Python's OverflowError of a power is made of
+
+
 def with_note(kind: type[BaseException], text: str) -> BaseException:
     """The exception for a `message`: of Python's own kinds, its words alone are the exception's, for programs print
     them and ask for them; what `message` adds is a note, which tracebacks show."""
     words, _, more = (text, "", "") if issubclass(kind, WengertError) else text.partition("\n")
-    error = kind(words)
+    error = kind(*OUT_OF_RANGE) if words == str(OUT_OF_RANGE) else kind(words) if words else kind()
     if more:
         error.add_note(more)
     return error
+
+
+def numpy_words(function: Callable[..., Any], *args: Any) -> str:
+    """What NumPy says of arguments for which it raises ValueError."""
+    try:
+        function(*args)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"{function} takes these")
+
+
+def stand_in(shape: tuple[int, ...]) -> np.ndarray:
+    """An array of that shape without memory for its elements."""
+    return np.broadcast_to(np.zeros(()), shape)
 
 
 def _place(word: str, source: Source) -> list[str]:

@@ -84,8 +84,8 @@ def real_number(x, wanted):
     return OPS["real"](value)
 
 
-def check(ok, error, text):
-    current_trace().check(ok, error, message(text, locate()))
+def check(ok, error, text, value=None, words=None):
+    current_trace().check(ok, error, message(text, locate()), value, words=words)
 
 
 # -- conversions -----------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from .comprehensions import collect
 from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
+from .handlers import handled, trying
 from .importing import imported, importing
 from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
@@ -47,7 +48,7 @@ from .loops import each, repeat
 from .object_phis import attribute_of_phi
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
-from .operators import HOOKS, handled, manager, trying
+from .operators import HOOKS, manager
 from .printing import percent, text
 from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
@@ -304,14 +305,17 @@ def owns(variables):
 
 
 def asserted(test, *text):
-    """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
+    """Whether an assertion holds, so far as is known; on data it is checked when the program runs.
+
+    text: what it says, if anything: a constant, or a function that makes it.
+    """
     test = asked(test)
     known = decided(test)
     if known is not None:
         return known
-    current_trace().check(
-        truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate())
-    )
+    made = bool(text) and isinstance(text[0], types.FunctionType)
+    said = str(text[0]) if text and not made else message("\nan assertion failed", locate())
+    current_trace().check(truth(test).value, AssertionError, said, words=text[0] if made else None)
     return True
 
 

@@ -108,7 +108,8 @@ def looked_up(owner, key):
     """`owner[key]` of a dict of numbers as keys; KeyError where there is none."""
     keys = np.array(list(owner))
     found = keys == key
-    check(np.any(found).value, KeyError, "the dict has no such key")
+    quoted = key.value if type(key) is TracedScalar and key.weak is int else None
+    check(np.any(found).value, KeyError, "{}" if quoted is not None else "the dict has no such key", quoted, lambda: key)
     return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 

@@ -8,7 +8,7 @@ exception that a frame of ours did not `raise`, and that no operation on the use
 import dis
 import functools
 
-from ..common.errors import ShapeError, UnsupportedError, WengertError
+from ..common.errors import UNWORDED, ShapeError, UnsupportedError, WengertError
 from ..common.frames import internal
 from ..common.origin import is_builtin
 from ..guards.state import TRANSPARENT
@@ -48,6 +48,8 @@ def thrown(error):
     kind = type(error)
     if not (isinstance(error, ShapeError) or is_builtin(kind) and len(error.args) < 2):
         kind = said(kind) if kind.__module__.partition(".")[0] == "numpy" or is_builtin(kind) else UnsupportedError
+    if any(isinstance(x, Traced | TracedText) for x in error.args):
+        kind = UNWORDED.get(kind, kind)  # plain Python says what it is made of
     current_trace().fail(kind, text if kind is not UnsupportedError else f"{type(error).__name__}: {text or error}")
     return completion.THROWN
 

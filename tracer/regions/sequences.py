@@ -4,7 +4,9 @@ import builtins
 
 import numpy as np
 
+from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
@@ -99,6 +101,15 @@ def count(items, x):
     return builtins.sum(truth(t) if decided(t := item == x) is None else bool(t) for item in items)
 
 
+def missing(nothing):
+    """What Python says of a number that it does not find in a sequence, with `{}` for the number where it says which:
+    its releases differ."""
+    try:
+        return str(nothing.index(5))
+    except ValueError as error:
+        return str(error).replace("5", "{}")
+
+
 def index(items, x):
     """`items.index(x)`."""
     place, found = len(items), False
@@ -108,10 +119,16 @@ def index(items, x):
             pick(truth(test), n, place) if decided(test) is None else n if test else place,
             folded((found, test), lambda t: t, "or"),
         )
-    if decided(found) is None:
-        check(found.value, ValueError, "the number is not in the list")
-    elif not found:
-        raise with_note(ValueError, message("the number is not in the list", locate()))
+    if decided(found) is not True:
+        form = missing(range(0) if type(items) is range else [] if isinstance(items, list) else ())
+        traced = "{}" in form and isinstance(x, Traced)
+        check(
+            Lit(False, TRUTH) if decided(found) is False else found.value,
+            ValueError,
+            form if traced else form.replace("{}", repr(x)),
+            x.value if traced and type(x) is TracedScalar and x.weak is int else None,
+            (lambda: TracedText(lambda v: form.format(repr(v)), [x], form)) if traced else None,
+        )
     return place
 
 

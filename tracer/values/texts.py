@@ -124,5 +124,10 @@ def spelled_out(x):
     return x._text() if type(x) is TracedText else x
 
 
+def quoted(form, value):
+    """Text with an integer scalar of the program in place of the first `{}`."""
+    return TracedText(lambda n: form.replace("{}", str(n), 1), [TracedScalar(value, int)], form)
+
+
 def joined_text(make, *parts):
     return TracedText(make, parts, "".join(p.template if isinstance(p, TracedText) else str(p) for p in parts))

@@ -11,11 +11,11 @@ from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ...ir.rules.fold import uniform
 from ...ir.types import type_of
-from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, with_note
+from ..common.errors import UNWORDED, CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .elements import Element
 from .speculate import Assumption, holds
-from .status import BITS, PASSED, Check, failed, passed
+from .status import BITS, PASSED, Check, failed, passed, quoting
 from .storage import UNKNOWN, AliasSet, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
@@ -203,10 +203,12 @@ class Trace:
             len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
         )
 
-    def check(self, ok, error, text, value=None, unless=()):
+    def check(self, ok, error, text, value=None, unless=(), words=None):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 
         value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
+        words: what the exception says, made of traced values, where it comes to a handler; where it does not, and there
+        is no one number that the program could quote, plain Python says it.
         unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of
         what has several reasons.
         """
@@ -215,15 +217,19 @@ class Trace:
                 self.check(OPS["not"](test), other, words)
             unless = ()
         if isinstance(ok, Lit):
+            if not ok.value and isinstance(value, Lit):
+                raise quoting(error, text, value.value)
             if not ok.value:
-                raise with_note(error, text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
+                raise self.worded(error, text, value, words)
             return
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
             if held is False:
-                raise with_note(error, text.replace("{}", "that", 1))
+                raise self.worded(error, text, value, words)
             if held:
                 return
+        if words is not None and value is None:
+            error = UNWORDED.get(error, error)
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
@@ -231,6 +237,18 @@ class Trace:
         for test, other, words in reversed(unless):
             status = select(test, self._failed(other, words), status)
         self.root.status.write(select(first, status, before))
+
+    def worded(self, error, text, value, words):
+        """The exception that comes to a handler of the user's."""
+        if words is None and value is None:
+            return with_note(error, text)
+        said, _, more = text.partition("\n")
+        made = error(self.quoted(said, value) if words is None else words())
+        if more:
+            made.add_note(more)
+        return made
+
+    quoted = None  # (text, integer scalar) -> the text with the number in place of the first `{}`; filled in above
 
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
