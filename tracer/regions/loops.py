@@ -23,6 +23,7 @@ from .budget import spend_known_trip, spend_trip, turning
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .merge import pick
+from .open_generators import refuse_to_close
 from .rows import RowRoll
 from .run import Run
 
@@ -60,13 +61,19 @@ def trip_by_trip(items, body, orelse, rest, number):
     def onward():
         for item in items:
             spend_trip()
-            over, code = loop.ended(body(item), onward)
+            code = body(item)
+            if code is not None and code.may - {FALLS, CONTINUES} and (code.open or code.may == BREAK.may and rest):
+                refuse_to_close(items)
+            over, code = loop.ended(code, onward)
             if over:
                 return code
         return None
 
-    with turning():
-        code = onward()
+    try:
+        with turning():
+            code = onward()
+    finally:
+        del onward  # which holds itself, and a generator with it
     return finished(code, orelse, rest, number, loop.site)
 
 

@@ -47,6 +47,7 @@ class Trace:
         self.once = parent is None  # whether it runs once a call, as its text stands
         self.looped = parent is not None and parent.looped  # whether it is within the body of a loop
         self.lanes = parent is not None and parent.lanes  # whether it is within what lanes do, or a rule of the user's
+        self.rebound = {}  # id of an array that a loop may have made longer -> (it, what it was before)
         self.hoisted = {}  # (op, operands, attributes) -> results of what is computed here for a trace within it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         self.given = {}  # parameter of a function applied once, where it is captured -> the outer value it is given
@@ -219,8 +220,10 @@ class Trace:
         if isinstance(ok, Lit):
             if not ok.value and isinstance(value, Lit):
                 raise quoting(error, text, value.value)
-            if not ok.value:
+            if not ok.value and self.caught(error, text):
                 raise self.worded(error, text, value, words)
+            if not ok.value:
+                raise with_note(UNWORDED.get(error, error) if words is not None or value is not None else error, text)
             return
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
@@ -229,7 +232,7 @@ class Trace:
             if held:
                 return
         if words is not None and value is None:
-            error = UNWORDED.get(error, error)
+            error, text = UNWORDED.get(error, error), text.replace("{}", "…").lstrip("\n")
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
