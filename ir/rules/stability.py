@@ -26,7 +26,7 @@ rule(exp(f) - 1.0,                expm1(f + 0.0), exact=False, grows=True)
 rule(exp(f) + -1.0,               expm1(f + 0.0), exact=False, grows=True)
 rule(log(exp(f) + exp(g)),        logaddexp(f, g), exact=False)
 # the logarithm of a softmax, -inf below -745
-rule(log(exp(f) / g),             f + 0.0 - log(g), exact=False, grows=True)
+rule(log(exp(f) / g),             0.0 - log(g) + f, exact=False, grows=True)
 rule(log(g * exp(f)),             f + log(g), exact=False)
 
 # -- the logistic function -------------------------------------------------------------------------
