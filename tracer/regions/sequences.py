@@ -110,8 +110,10 @@ def missing(nothing):
         return str(error).replace("5", "{}")
 
 
-def index(items, x):
+def index(items, x, *bounds):
     """`items.index(x)`."""
+    if bounds or not (isinstance(x, Traced) or holds_traced(items)):
+        return items.index(x, *bounds)
     place, found = len(items), False
     for n, item in reversed(list(enumerate(items))):
         test = item is x or item == x
@@ -191,6 +193,11 @@ def sort(items, /, *, key=None, reverse=False):
 LIST_METHODS = {"sort": sort, "count": count, "index": index}
 
 
+def is_traced_list(owner, name):
+    """Whether a method of `owner` is to be one of those."""
+    return type(owner) in (list, tuple) and name == "index" or isinstance(owner, list | tuple) and holds_traced(owner)
+
+
 # -- what only Python's own numbers do -------------------------------------------------------------
 
 
@@ -228,6 +235,3 @@ def round_(x, ndigits=None):
     if ndigits is not None:
         return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)
     return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
-
-
-LIST_METHODS = {"sort": sort, "count": count, "index": index}

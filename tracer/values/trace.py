@@ -23,6 +23,11 @@ select = OPS["select"]
 UNSEEN = (Assumption, IntegerOverflow)  # what no handler of the user's is meant to see: Python does not raise them
 
 
+def unworded(error, text):
+    """The exception whose words plain Python is to say, and its own."""
+    return UNWORDED.get(error, error), text.replace("{}", "…").lstrip("\n")
+
+
 class Capture:
     """A concrete array met while tracing: the object, its contents when met, and the value that stands for it."""
 
@@ -222,8 +227,10 @@ class Trace:
                 raise quoting(error, text, value.value)
             if not ok.value and self.caught(error, text):
                 raise self.worded(error, text, value, words)
+            if not ok.value and (words is not None or value is not None):
+                raise with_note(*unworded(error, text))
             if not ok.value:
-                raise with_note(UNWORDED.get(error, error) if words is not None or value is not None else error, text)
+                raise with_note(error, text)
             return
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
@@ -232,7 +239,7 @@ class Trace:
             if held:
                 return
         if words is not None and value is None:
-            error, text = UNWORDED.get(error, error), text.replace("{}", "…").lstrip("\n")
+            error, text = unworded(error, text)
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
