@@ -1,4 +1,4 @@
-"""What XLA leaves out as neutral, and is not: x + 0.0 is 0.0 where x is -0.0, and z * (1+0j) makes of infinite parts NaN.
+"""What XLA leaves out as neutral, and is not: x + 0.0 is 0.0 at -0.0, and z * (1+0j) makes of infinite parts NaN.
 
 Its simplifier (jax 0.10, every backend) gives x for x + 0.0 and x - -0.0, and z for z * 1 and z / 1 of complex numbers;
 of other quotients by c+0j it has zeros of other signs than NumPy. What derivatives add so is gone before: `ir/rules`
@@ -21,12 +21,12 @@ def neutral(func):
 
 
 def of_sum(x, y):
-    k = next((k for k, other in ((0, y), (1, x)) if is_zero(other)), None)
+    k = next((k for k, other in ((0, y), (1, x)) if is_literal_zero(other)), None)
     return None if k is None else functools.partial(plus_zero, k, (y, x)[k].value)
 
 
 def of_difference(x, y):
-    return functools.partial(plus_zero, 0, -y.value) if is_zero(y) else None
+    return functools.partial(plus_zero, 0, -y.value) if is_literal_zero(y) else None
 
 
 def of_product(x, y):
@@ -41,7 +41,7 @@ def of_quotient(x, y):
 RULES = {add: of_sum, sub: of_difference, mul: of_product, div: of_quotient}
 
 
-def is_zero(x):
+def is_literal_zero(x):
     return isinstance(x, Lit) and x.type.inexact and x.value == 0
 
 

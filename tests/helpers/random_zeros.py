@@ -4,7 +4,6 @@
 """
 
 import dataclasses
-import random
 
 import numpy as np
 from draws import attempt, function, print_seeds, run_of
@@ -54,7 +53,8 @@ def draw(rng):
         lines.append(f"v{k} = " + rng.choice(found).format(*names, n=rng.choice(NUMBERS)))
     last = f"v{len(lines) - 1}"
     if kind == "looped":
-        body = ["out = np.zeros(len(xs), xs.dtype)", "for i in range(len(xs)):", *("    " + s for s in ["x, y = xs[i], ys[i]", *lines, f"out[i] = {last}"])]
+        trip = ["x, y = xs[i], ys[i]", *lines, f"out[i] = {last}"]
+        body = ["out = np.zeros(len(xs), xs.dtype)", "for i in range(len(xs)):", *("    " + s for s in trip)]
         text = "def f(xs, ys):\n    " + "\n    ".join([*body, "return out"])
     else:
         text = "def f(x, y):\n    " + "\n    ".join([*lines, f"return {', '.join(['v0', last])}"])

@@ -176,7 +176,7 @@ def numpy_words(function: Callable[..., Any], *args: Any) -> str:
     raise AssertionError(f"{function} takes these")
 
 
-def stand_in(shape: tuple[int, ...]) -> np.ndarray:
+def of_shape(shape: tuple[int, ...]) -> np.ndarray:
     """An array of that shape without memory for its elements."""
     return np.broadcast_to(np.zeros(()), shape)
 

@@ -67,11 +67,11 @@ def define_operators():
     for name, ufunc in UNARY.items():
         setattr(Traced, f"__{name}__", single(ufunc))
     Traced.__pow__ = squares(Traced.__pow__)
-    Traced.__divmod__ = lambda self, other: divided(self, other)
-    Traced.__rdivmod__ = lambda self, other: divided(other, self)
+    Traced.__divmod__ = lambda self, other: divmod_of(self, other)
+    Traced.__rdivmod__ = lambda self, other: divmod_of(other, self)
 
 
-def divided(x, y):
+def divmod_of(x, y):
     """divmod(x, y)."""
     kinds = weak_kind(x), weak_kind(y)
     if None not in kinds and complex not in kinds:

@@ -101,7 +101,7 @@ def count(items, x):
     return builtins.sum(truth(t) if decided(t := item == x) is None else bool(t) for item in items)
 
 
-def missing(nothing):
+def not_found(nothing):
     """What Python says of a number that it does not find in a sequence, with `{}` for the number where it says which:
     its releases differ."""
     try:
@@ -122,7 +122,7 @@ def index(items, x, *bounds):
             folded((found, test), lambda t: t, "or"),
         )
     if decided(found) is not True:
-        form = missing(range(0) if type(items) is range else [] if isinstance(items, list) else ())
+        form = not_found(range(0) if type(items) is range else [] if isinstance(items, list) else ())
         traced = "{}" in form and isinstance(x, Traced)
         check(
             Lit(False, TRUTH) if decided(found) is False else found.value,

@@ -11,7 +11,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..common.emit import cast_to, constant_of, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, numpy_words, shown, stand_in, with_note
+from ..common.errors import ShapeError, UnsupportedError, message, numpy_words, of_shape, shown, with_note
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
@@ -126,7 +126,7 @@ def nested(items):
 
 def ragged(items):
     """What NumPy says of lists and arrays of unequal shapes."""
-    stands = lambda x: type(x)(map(stands, x)) if type(x) in (list, tuple) else stand_in(np.shape(x))
+    stands = lambda x: type(x)(map(stands, x)) if type(x) in (list, tuple) else of_shape(np.shape(x))
     return numpy_words(np.array, stands(items))
 
 

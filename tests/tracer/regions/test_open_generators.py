@@ -41,7 +41,7 @@ def broken(x):
         finally:
             x[0] = 9.0
 
-    for v in items():
+    for v in items():  # noqa: B007
         break
     return x[0] + v
 
@@ -82,21 +82,18 @@ def acting(x):
     return next(items())
 
 
-def check(f, args, capfd):
+def check_closed(f, args, capfd):
+    compiled = jit(f, engine="numpy")
     for given in args:
         mine, theirs = given.copy(), given.copy()
-        assert f(theirs) == compiled_of(f)(mine)
+        assert f(theirs) == compiled(mine)
         np.testing.assert_array_equal(mine, theirs)
     assert "ignored" not in capfd.readouterr().err
 
 
-def compiled_of(f, made={}):
-    return made.setdefault(f, jit(f, engine="numpy"))
-
-
 @pytest.mark.parametrize("f", [first, one, broken])
 def test_what_is_left_open_is_closed_in_the_call(f, capfd):
-    check(f, [np.array([1.0, 2.0]), np.array([3.0, 0.5])], capfd)
+    check_closed(f, [np.array([1.0, 2.0]), np.array([3.0, 0.5])], capfd)
 
 
 def test_a_loop_that_data_may_leave_is_refused(capfd):
@@ -107,7 +104,7 @@ def test_a_loop_that_data_may_leave_is_refused(capfd):
 
 @pytest.mark.parametrize("f", [first, one, broken, by_data, without_a_try, acting])
 def test_by_default_it_is_as_in_python(f, capfd, falling_back):
-    check(f, [np.array([1.0, 2.0]), np.array([0.5, 3.0])], capfd)
+    check_closed(f, [np.array([1.0, 2.0]), np.array([0.5, 3.0])], capfd)
 
 
 def test_what_it_does_when_closed_is_refused_in_silence(capfd):

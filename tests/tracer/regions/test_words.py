@@ -71,7 +71,7 @@ CASES = {  # the function -> calls
 }  # fmt: skip
 OF_OURS = {  # which are refused where our words would come to a handler
     "call of a float": (lambda x: x(1), (1.0,)),
-    "loop over a float": (lambda x: [v for v in x], (1.0,)),
+    "loop over a float": (lambda x: [v + 1 for v in x], (1.0,)),
 }
 
 
