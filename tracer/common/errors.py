@@ -122,7 +122,7 @@ class CheckError(WengertError, AssertionError):
 
 # exception of Python's -> what a program raises in its place where its words are of data that no status can quote
 UNWORDED = {
-    kind: type(f"Unworded{kind.__name__}", (UnsupportedError, kind), {"__doc__": f"A {kind.__name__} of unknown words."})
+    kind: type(f"Unworded{kind.__name__}", (UnsupportedError, kind), {"__doc__": f"{kind.__name__} of unknown words."})
     for kind in (
         AssertionError, IndexError, KeyError, LookupError, NotImplementedError, OverflowError, RuntimeError, ValueError,
         ZeroDivisionError,

@@ -23,14 +23,13 @@ from .numbers import (
     ends,
     greatest,
     least,
-    out_of_bounds,
     minus,
     number,
     operand,
+    out_of_bounds,
     part_of,
     plus,
     quotient,
-    require,
     traced,
 )  # fmt: skip
 

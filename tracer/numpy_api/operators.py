@@ -81,8 +81,8 @@ def divmod_of(x, y):
 
 
 def squares(power):
-    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64; `x ** 0.5` of numbers is C's,
-    0.0 at -0.0, where that of arrays is their square root."""
+    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64; `x ** 0.5` of numbers is
+    C's, 0.0 at -0.0, where that of arrays is their square root."""
 
     def raised(x, n, modulus=None):
         if modulus is not None:

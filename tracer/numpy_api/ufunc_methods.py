@@ -99,7 +99,7 @@ def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
         out = Lit(0, x.type.like(shape)) if unit is None else spread_to(unit, shape)
     else:
         out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
-        if ufunc is np.add and isinstance(start, Lit) and start.type.kind == "f" and is_negative_zero(start.value):
+        if ufunc is np.add and isinstance(start, Lit) and is_negative_zero(start):
             zeros = r.reduce_and(e.and_(e.eq(x, 0), signbit(x)), axes=axes)  # all of them -0.0, as what they are added to
             return e.select(zeros, spread_to(start, shape), out)
         if ufunc in MAGNITUDES and ufunc.identity is not None and not bare:
@@ -108,7 +108,7 @@ def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
 
 
 def is_negative_zero(x):
-    return x == 0 and bool(np.signbit(x))
+    return x.type.kind == "f" and x.value == 0 and bool(np.signbit(x.value))
 
 
 def combine(ufunc, x, y):
