@@ -100,7 +100,8 @@ def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
     else:
         out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
         if ufunc is np.add and isinstance(start, Lit) and is_negative_zero(start):
-            zeros = r.reduce_and(e.and_(e.eq(x, 0), signbit(x)), axes=axes)  # all of them -0.0, as what they are added to
+            # all of them -0.0, as what they are added to
+            zeros = r.reduce_and(e.and_(e.eq(x, 0), signbit(x)), axes=axes)
             return e.select(zeros, spread_to(start, shape), out)
         if ufunc in MAGNITUDES and ufunc.identity is not None and not bare:
             out = combine(ufunc, spread_to(unit, shape), out)

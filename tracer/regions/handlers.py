@@ -12,8 +12,8 @@ REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, Un
 
 
 def handled(types=BaseException):
-    """What an `except` catches: as it says, but never what says that tracing cannot go on, nor what tells of our classes
-    where Python would tell of its own."""
+    """What an `except` catches: as it says, but never what says that tracing cannot go on, nor what tells of our
+    classes where Python would tell of its own."""
     error = sys.exception()
     if isinstance(error, REFUSALS):
         return ()

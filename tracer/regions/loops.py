@@ -73,7 +73,7 @@ def trip_by_trip(items, body, orelse, rest, number):
         with turning():
             code = onward()
     finally:
-        del onward  # which holds itself, and a generator with it
+        items = None  # `onward` holds itself, and a generator with it
     return finished(code, orelse, rest, number, loop.site)
 
 

@@ -5,7 +5,6 @@ import contextlib
 import dis
 import functools
 import operator
-import sys
 import warnings
 
 import numpy as np

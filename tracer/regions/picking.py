@@ -109,7 +109,8 @@ def looked_up(owner, key):
     keys = np.array(list(owner))
     found = keys == key
     quoted = key.value if type(key) is TracedScalar and key.weak is int else None
-    check(np.any(found).value, KeyError, "{}" if quoted is not None else "the dict has no such key", quoted, lambda: key)
+    text = "the dict has no such key" if quoted is None else "{}"
+    check(np.any(found).value, KeyError, text, quoted, lambda: key)
     return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 
