@@ -68,6 +68,7 @@ class Rule:
         fits: Condition | None = None,
         grows: bool = False,
         once: bool = False,
+        keeps: str | None = None,
         cases: Iterable[dict[Any, Any]] = (),
         never: Iterable[Any] = (),
     ) -> None:
@@ -79,7 +80,7 @@ class Rule:
             tuple(cases),
         )
         self.never = tuple(never)
-        self.exact, self.grows, self.once = exact, grows, once
+        self.exact, self.grows, self.once, self.keeps = exact, grows, once, keeps
         self.computed = inspect.isfunction(replacement)
         self.place = _caller()
         target = replacement.__name__ if self.computed else text_of(replacement)
@@ -150,6 +151,8 @@ def rule(pattern: Pattern | None, replacement: Replacement = None, **options: An
     fits: of a rule without a pattern, a condition on op and heads alone, which is asked once for all equations that
     have the same. grows: True where the replacement is worth more equations than it frees.
     once: True where it pays only when nobody else reads the equations matched below the root.
+    keeps: the dtype kinds of which it keeps the signs of zeros, if not all. Of others it is for what a derivative made:
+    there no NumPy says which zero it is.
     cases: what the rule is tested on: `{hole: type, number or attribute}`; elementwise rules need none.
     never: cases, or programs, that its condition must decline.
     """
@@ -225,6 +228,8 @@ class Rewriter(Builder):
             source = self.source if source is None else source
             for rule in self.rules.of(op, operands):
                 if rule.origin is not None and source is not None and rule.origin in source.rules:
+                    continue
+                if rule.keeps is not None and not derived(source) and operands[-1].type.kind not in rule.keeps:
                     continue
                 for bound in rule.matches(op, operands, attrs):
                     fitting, new = True, self.fire(rule, bound, op, operands, attrs, source, hints)
@@ -378,6 +383,11 @@ def readers(func):
                 if isinstance(x, Value):
                     reads[x] = reads.get(x, 0) + 1
     return reads
+
+
+def derived(source):
+    """Whether an equation from there computes a derivative, and nothing that the user's own code does."""
+    return source is not None and bool(source.mark)
 
 
 def is_live(eqn, reads):

@@ -29,6 +29,7 @@ def kept_apart(func):
             found.update(
                 x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and merged(x.eqn, eqn)
             )
+            found.update(distributed(*eqn.operands))
     return found
 
 
@@ -49,6 +50,15 @@ def merged(first, then):
     if first.op in SUMS and then.op in SUMS:
         return True
     return first.op in PRODUCTS and then.op in PRODUCTS and not harmless(first.op, a, then.op, b)
+
+
+def distributed(x, y):
+    """The first of two products with one negative number, of which XLA would make that of their sum: -2 * 0.0 is -0.0,
+    where -2 + 2 is 0.0."""
+    if not all(isinstance(z, Value) and z.eqn is not None and z.eqn.op is mul for z in (x, y)):
+        return ()
+    a, b = constant(x.eqn), constant(y.eqn)
+    return (x.eqn,) if a is not None and a == b and not isinstance(a, complex) and a < 0 else ()
 
 
 def constant(eqn):

@@ -30,6 +30,7 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, reshape, transpose
 from ...ir.ops.transcendental import exp, log
 from ...ir.ops.window import highest_of, lowest_of
+from .neutral import without_signs
 from .platforms import by_platform
 from .table import XLA
 
@@ -121,7 +122,8 @@ def by_slices(reduce, combine, short=SHORT):
 # traced and lowered once for all that are alike, and written out by XLA
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def combined(x, axis, combine):
-    return functools.reduce(combine, [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])])
+    z = functools.reduce(combine, [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])])
+    return without_signs(z) if combine is lax.add and z.dtype.kind in "fc" else z  # sums begin with 0.0
 
 
 def longest(x, axis, short):
@@ -283,6 +285,29 @@ def running(combine, tree, start):
     return run
 
 
+def nothing_added(dtype):
+    """What sums begin with that keep the sign of -0.0, which 0.0 + -0.0 would lose."""
+    return 0 if dtype.kind in "iu" else complex(-0.0, -0.0) if dtype.kind == "c" else -0.0
+
+
+def prefix_sums(x, axis, reverse):
+    """XLA's, which begin with 0.0; NumPy's begin with the first number, so as long as all are -0.0, they are."""
+    if x.dtype.kind == "c":
+        return lax.complex(prefix_sums(lax.real(x), axis, reverse), prefix_sums(lax.imag(x), axis, reverse))
+    plain = lambda x: lax.cumsum(x, axis, reverse)
+    if x.dtype.kind != "f":
+        return plain(x)
+
+    @jax.custom_jvp
+    def signed(x):
+        zeros = lax.bitwise_and(jnp.signbit(x), lax.eq(x, lax.full_like(x, 0)))
+        so_far = lax.cummin(zeros.astype(np.uint8), axis, reverse)
+        return lax.select(lax.eq(so_far, lax.full_like(so_far, 1)), x, plain(x))
+
+    signed.defjvp(lambda primals, tangents: (signed(*primals), plain(*tangents)))
+    return signed(x)
+
+
 def recurrent(a, b, *, axis, reverse):
     """On CPUs row by row; elsewhere a tree of pairs.  [Blelloch 1990, Prefix Sums and Their Applications, 1.4]"""
     if not b.size:
@@ -332,8 +357,7 @@ XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
     argmax:        arg_extreme(lax.argmax, reduce_max),
     argmin:        arg_extreme(lax.argmin, reduce_min),
-    # 0.0 + -0.0 would lose the sign
-    cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),
+    cumsum:        running(lax.add, prefix_sums, nothing_added),
     cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
     cummax:        running(lax.max, lax.cummax, lowest_of),
     cummin:        running(lax.min, lax.cummin, highest_of),

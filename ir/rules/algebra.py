@@ -56,8 +56,9 @@ def usual(a):
     return 1e-30 < np.abs(a.value) < 1e30
 
 
-def opposite(a, b):
-    return a.value == -b.value
+def opposite(k, l):
+    """Whether numbers are k > 0 and -k: a sum of 0.0 that a negative one multiplies is -0.0."""
+    return k.value == -l.value and k.value > 0
 
 
 # fmt: off
@@ -65,24 +66,24 @@ def opposite(a, b):
 
 rule(i + 0,      i)
 rule(f + -0.0,   f)
-rule(x + 0.0,    x, exact=False)    # -0.0 + 0.0 = 0.0
+rule(x + 0.0,    x, exact=False, keeps="")    # -0.0 + 0.0 = 0.0
 rule(i - 0,      i)
 rule(f - 0.0,    f)
 rule(w - 0.0,    w)
 rule(0 - i,      -i)
 rule(-0.0 - f,   -f)
-rule(0.0 - x,    -x, exact=False)   # 0.0 - 0.0 = 0.0
+rule(0.0 - x,    -x, exact=False, keeps="")   # 0.0 - 0.0 = 0.0
 rule(i * 0,      0)
 rule(r * 1,      r)
-rule(w * 1.0,    w, exact=False)    # (inf + 0i)(1 + 0i) = inf + nan i
+rule(w * 1.0,    w, exact=False, keeps="")    # (inf + 0i)(1 + 0i) = inf + nan i
 rule(f * -1.0,   -f)
 rule(strong_mul(a, x), a * x, where=lambda a: a.value != 0, never=[{"a": 0.0}])
 # zeros of other signs
-rule(strong_mul(x, a), x * a, exact=False, where=lambda a: bool(np.isfinite(a.value)), never=[{"a": np.inf}])
+rule(strong_mul(x, a), x * a, exact=False, keeps="", where=lambda a: bool(np.isfinite(a.value)), never=[{"a": np.inf}])
 rule(i * -1,     -i)
-rule(w * -1.0,   -w, exact=False)
+rule(w * -1.0,   -w, exact=False, keeps="")
 rule(f / 1.0,    f)
-rule(w / 1.0,    w, exact=False)
+rule(w / 1.0,    w, exact=False, keeps="")
 rule(f / -1.0,   -f)
 rule(i - i,      0)
 rule(r + r,      2 * r)
@@ -93,10 +94,10 @@ rule(neg(-x),    x)
 rule(x + -y,     x - y)
 rule(x - -y,     x + y)
 rule(-(i - j),   j - i)
-rule(-(x - y),   y - x, exact=False)    # -(1 - 1) = -0.0
+rule(-(x - y),   y - x, exact=False, keeps="")    # -(1 - 1) = -0.0
 rule(-x * -y,    x * y)
 rule(-f / -y,    f / y)
-rule(-w / -y,    w / y, exact=False)    # zeros and infinities of other signs
+rule(-w / -y,    w / y, exact=False, keeps="")    # zeros and infinities of other signs
 rule(-r * y,     -(r * y))
 rule(-f / y,     -(f / y))
 rule(f / -y,     -(f / y))
@@ -117,37 +118,37 @@ rule((i + m) - n,  i + (m - n))
 rule((i - m) - n,  i - (m + n))
 
 
-@rule(a * (b * x), exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule(a * (b * x), exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def multiply_literals(a, b, x):
     return product * x if (product := times(a, b)) else None
 
 
-@rule(a * (x / b), exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule(a * (x / b), exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def scale_quotient(a, x, b):
     return ratio * x if (ratio := over(a, b)) else None
 
 
-@rule((a * x) / b, exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule((a * x) / b, exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def divide_multiple(a, x, b):
     return ratio * x if (ratio := over(a, b)) else None
 
 
-@rule((x / a) / b, exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule((x / a) / b, exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def divide_twice(x, a, b):
     return x / product if (product := times(a, b)) else None
 
 
-@rule(a * (b / x), exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule(a * (b / x), exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def multiply_numerator(a, b, x):
     return product / x if (product := times(a, b)) else None
 
 
-@rule((a / x) / b, exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule((a / x) / b, exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def divide_numerator(a, x, b):
     return ratio / x if (ratio := over(a, b)) else None
 
 
-@rule(a / (b * x), exact=False, never=[{"a": 1e31, "b": 1.0}])
+@rule(a / (b * x), exact=False, keeps=REAL, never=[{"a": 1e31, "b": 1.0}])
 def divide_by_multiple(a, b, x):
     return ratio / x if (ratio := over(a, b)) else None
 
@@ -162,33 +163,36 @@ def divide_by_power_of_two(f, k):
 # -- common factors --------------------------------------------------------------------------------
 
 rule(m * i + m * j,  m * (i + j))
-rule(a * x + a * y,  a * (x + y), exact=False)    # and overflows where x + y does
+# and overflows where x + y does
+rule(a * x + a * y,  a * (x + y), exact=False, keeps="")    # -1 + 1 = 0.0
+rule(k * x + k * y,  k * (x + y), exact=False, where=lambda k: k.value > 0, never=[{"k": -0.5}])
 # `once`: a rounded product that is used beside its difference from another is an error-free transformation's, and stays
-rule(a * x - a * y,  a * (x - y), exact=False, once=True)
-rule(a * x + b * y,  a * (x - y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}],
-    never=[{"a": 0.1, "b": 0.2}])
-rule(a * x - b * y,  a * (x + y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}],
-    never=[{"a": 0.1, "b": 0.2}])
+rule(a * x - a * y,  a * (x - y), exact=False, once=True, keeps="")
+rule(k * x - k * y,  k * (x - y), exact=False, once=True, where=lambda k: k.value > 0, never=[{"k": -0.5}])
+rule(k * x + l * y,  k * (x - y), exact=False, once=True, where=opposite, cases=[{"k": 0.1, "l": -0.1}],
+    never=[{"k": 0.1, "l": 0.2}])
+rule(k * x - l * y,  k * (x + y), exact=False, once=True, where=opposite, cases=[{"k": 0.1, "l": -0.1}],
+    never=[{"k": 0.1, "l": 0.2}])
 
 # -- quotients -------------------------------------------------------------------------------------
 
-rule(x * (1.0 / y),      x / y, exact=False)    # one rounding instead of two
-rule(x / (1.0 / y),      x * y, exact=False)
-rule(1.0 / (x / y),      y / x, exact=False)
+rule(x * (1.0 / y),      x / y, exact=False, keeps=REAL)    # one rounding instead of two
+rule(x / (1.0 / y),      x * y, exact=False, keeps=REAL)
+rule(1.0 / (x / y),      y / x, exact=False, keeps=REAL)
 
 # -- powers ----------------------------------------------------------------------------------------
 
 rule(pow(f, 0.0),        1.0)
 rule(pow(f, 1.0),        f)
-rule(pow(x, 1.0),        x, exact=False)
+rule(pow(x, 1.0),        x, exact=False, keeps=REAL)
 rule(pow(1.0, f),        1.0)
-rule(pow(x, 2.0),        x * x, exact=False)        # pow may miss the last digit
-rule(pow(x, -1.0),       1.0 / x, exact=False)
+rule(pow(x, 2.0),        x * x, exact=False, keeps=REAL)        # pow may miss the last digit
+rule(pow(x, -1.0),       1.0 / x, exact=False, keeps=REAL)
 rule(pow(f, 0.5),        select(eq(f, -np.inf), np.inf, sqrt(f)), exact=False, grows=True)      # at -0.0
 rule(pow(f, -0.5),       select(eq(f, -np.inf), 0.0, select(eq(f, 0.0), np.inf, rsqrt(f))), exact=False, grows=True)
 rule(integer_pow(x, n=0),   1)
 rule(integer_pow(r, n=1),   r)
-rule(integer_pow(w, n=1),   w, exact=False)
+rule(integer_pow(w, n=1),   w, exact=False, keeps="")
 rule(integer_pow(i, n=2),   i * i)
 rule(integer_pow(f, n=2),   f * f)
 rule(integer_pow(f, n=-1),  1.0 / f)
@@ -254,9 +258,9 @@ rule(select(c, False, True),  not_(c))
 rule(select(c, select(c, x, y), z),  select(c, x, z))
 rule(select(c, x, select(c, y, z)),  select(c, x, z))
 rule(select(c, -x, -y),      -select(c, x, y))
-rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y), exact=False)    # -0.0 + 0.0
+rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y) + 0.0, exact=False)
 # -0.0 + 0.0; what is kept need not be stored
-rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)
+rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True, keeps="")
 
 
 # computed once more for a choice of their own

@@ -53,11 +53,13 @@ def grouped(x, y, c, z, over, there, left):
     kept = z.type.ndim - len(there)
     if left:
         inner = dot_general(one, z, contract=(axes, there), batch=((), ()))
-        return dot_general(other, inner, contract=(c[1 - near], tuple(rest.index(i) for i in c[near])), batch=((), ()))
-    inner = dot_general(z, one, contract=(there, axes), batch=((), ()))
-    return dot_general(
-        inner, other, contract=(tuple(kept + rest.index(i) for i in c[near]), c[1 - near]), batch=((), ())
-    )
+        made = dot_general(other, inner, contract=(c[1 - near], tuple(rest.index(i) for i in c[near])), batch=((), ()))
+    else:
+        inner = dot_general(z, one, contract=(there, axes), batch=((), ()))
+        made = dot_general(
+            inner, other, contract=(tuple(kept + rest.index(i) for i in c[near]), c[1 - near]), batch=((), ())
+        )
+    return made + 0.0 if k == 1 < n else made  # one product may be -0.0, where a sum is 0.0
 
 
 NONE = ((), ())

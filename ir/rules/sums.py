@@ -35,17 +35,23 @@ def shape_without(type, axes):
 
 def reduction_rules(reduce, exact, dtype):
     """What holds whatever is accumulated; adding and multiplying floats in another order is not exact."""
-    rule(reduce(x, axes=()), x, cases=[{"x": f"{dtype}[3]"}])
+    rule(reduce(x, axes=()), x + 0.0 if reduce is reduce_sum else x, cases=[{"x": f"{dtype}[3]"}])
 
     @rule(
         reduce(x, axes=p),
         exact=exact,
+        grows=reduce is reduce_sum,
         cases=[{"x": f"{dtype}[3,1]", "p": (1,)}, {"x": f"{dtype}[1,3,1]", "p": (0, 2)}],
         never=[{"x": f"{dtype}[3,1]", "p": (0,)}],
-    )  # 0.0 + -0.0 = 0.0
+    )
     def reduce_ones(x, p):
-        """One element accumulates to itself."""
-        return reshape(x, shape=shape_without(x.type, p)) if all(x.type.shape[i] == 1 for i in p) else None
+        """One element accumulates to itself, -0.0 to 0.0."""
+        if any(x.type.shape[i] != 1 for i in p):
+            return None
+        one = reshape(x, shape=shape_without(x.type, p))
+        if reduce is reduce_prod and x.type.kind == "c":
+            return one * 1.0
+        return one + 0.0 if reduce is reduce_sum else one
 
     @rule(
         reduce(reduce(x, axes=p), axes=q),
@@ -78,7 +84,7 @@ for reduce in (reduce_and, reduce_or):
     reduction_rules(reduce, exact=True, dtype="bool")
 
 
-@rule(reduce_sum(broadcast(x, shape=s, dims=d), axes=p), exact=False, cases=[
+@rule(reduce_sum(broadcast(x, shape=s, dims=d), axes=p), exact=False, grows=True, cases=[
     {"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (1,)},
     {"x": "f32[3,1]", "s": (3, 4, 2), "d": (0, 2), "p": (1, 2)},
 ], never=[{"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (0,)},
@@ -88,24 +94,28 @@ def sum_of_repeats(x, s, d, p):
     repeats = tuple(i for i in range(len(s)) if i not in d or x.type.shape[d.index(i)] != s[i])
     if set(p) != set(repeats):
         return None
-    return reshape(x, shape=tuple(s[i] for i in without(p, len(s)))) * math.prod(s[i] for i in p)
+    return reshape(x, shape=tuple(s[i] for i in without(p, len(s)))) * math.prod(s[i] for i in p) + 0.0
 
 
 @rule(reduce_sum(a, axes=p), exact=False, cases=[{"a": 0.1, "p": (0,)}, {"a": 3, "p": (0,)}])
 def sum_of_splat(a, p):
     n = math.prod(a.type.shape[i] for i in p)
-    return Lit(a.value * a.type.dtype.type(n), a.type.like(shape_without(a.type, p)))
+    total = a.value * a.type.dtype.type(n) + a.type.dtype.type(0) if n else 0
+    return Lit(total, a.type.like(shape_without(a.type, p)))
 
 
 # 1 - 1 and -1 + 1 are both +0.0
-rule(reduce_sum(-x, axes=p), -reduce_sum(x, axes=p), exact=False, cases=[{"x": "f64[3,4]", "p": (1,)}])
+rule(reduce_sum(-x, axes=p), 0.0 - reduce_sum(x, axes=p), exact=False, cases=[{"x": "f64[3,4]", "p": (1,)}])
 
 
 # rounds once instead of n times
-@rule(reduce_sum(a * x, axes=p), exact=False, cases=[{"a": 0.1, "x": "f64[3,4]", "p": (1,)}])
+@rule(reduce_sum(a * x, axes=p), exact=False, grows=True, cases=[
+    {"a": c, "x": "f64[3,4]", "p": (1,)} for c in (0.1, -0.1)
+])
 def sum_of_multiples(a, x, p):
     total = reduce_sum(x, axes=p)
-    return Lit(a.value, total.type) * total
+    product = Lit(a.value, total.type) * total
+    return product if a.value.imag == 0 and a.value.real > 0 else product + 0.0
 
 
 # -- contractions take transposed operands as they are; BLAS may add in another order --------------
@@ -252,5 +262,5 @@ INTO_ZEROS = scatter_add(
 def add_onto(x, u, y, p, q, s, b, c, d, e):
     """Into the other term, instead of zeros."""
     return scatter_add(
-        x, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e
+        x + 0.0, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e
     )

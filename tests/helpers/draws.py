@@ -209,7 +209,7 @@ def apart(got, want, before, rtol=1e-9, memory=True):
 
 def elsewhere(got, want):
     """Whether the line that one exception names is not the one at which Python raises the other."""
-    named = re.search(r"\n  at [^\n]*:(\d+)", str(got))
+    named = re.search(r"\n  at [^\n]*:(\d+)", "\n".join([str(got), *getattr(got, "__notes__", ())]))
     lines = [frame.lineno for frame in traceback.extract_tb(want.__traceback__) if frame.filename.startswith("<")]
     return bool(named and lines) and int(named[1]) != lines[-1]
 

@@ -28,6 +28,7 @@ import random_outside
 import random_strangers
 import random_subclasses
 import random_types
+import random_zeros
 from calls import names
 from draws import Found, on, reason, run_of
 
@@ -105,6 +106,7 @@ FAMILIES = {
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
     "gradients": random_gradients.run,
+    "zeros": run_of(random_zeros),
     "exact sums": exact("sums"),
     "exact flow": exact("wide"),
 }

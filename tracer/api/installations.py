@@ -50,7 +50,6 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "apart", staticmethod(alternatives.apart)),
     (Traced, "where_only", staticmethod(alternatives.where_only)),
     (Traced, "of_numpy", staticmethod(alternatives.of_numpy)),
-    (Trace, "quoting", staticmethod(texts.quoting)),
     # attributes of arrays and numbers
     (Traced, "T", property(memory.transposed, doc="The array with its axes reversed.")),
     (Traced, "mT", property(memory.matrix_transposed, doc="The array with its last two axes exchanged.")),
@@ -62,6 +61,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (TracedArray, "imag", property(memory.imag, memory.set_imag, doc="The imaginary part, a view.")),
     (TracedArray, "flat", property(memory.Flat, memory.set_flat, doc=memory.Flat.__doc__)),
     (TracedArray, "elements", elements.elements_of),
+    (Trace, "quoted", staticmethod(texts.quoted)),
     (TracedArray, "flags", property(identity.Flags, doc=identity.Flags.__doc__)),
     (TracedArray, "strides", property(memory.strides, doc="Bytes from one element to the next along each axis.")),
     (TracedArray, "base", property(identity.base, doc="The array that owns the memory; None if it is this one.")),

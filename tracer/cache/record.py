@@ -31,7 +31,8 @@ from .described import Unsaid, described, follow, leads, rebuilt_object
 from .watch import hidden
 
 FUNCTION = ("__code__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
-KNOWN = (*vars(builtins).values(), *vars(errors).values(), np.linalg.LinAlgError, np.exceptions.AxisError)
+OF_NUMPY = np.linalg.LinAlgError, np.exceptions.AxisError
+KNOWN = (*vars(builtins).values(), *vars(errors).values(), *OF_NUMPY)
 RAISED = {e.__name__: e for e in KNOWN if isinstance(e, type) and issubclass(e, Exception)}
 KINDS = {ARRAY: ARRAY, SCALAR: SCALAR} | {t.__name__: t for t in (float, complex, int, bool)}  # of results, by name
 

@@ -29,7 +29,7 @@ from ..values.storage import Storage, current_trace, memories
 from ..values.trace import Trace
 from .containers import Containers
 from .handover import ARRAY, SCALAR
-from .results import describe, own_copies, refuse_shared
+from .results import describe, own_copies, refuse_phis
 from .shared_containers import share
 
 
@@ -312,7 +312,7 @@ def with_stores(result, outside, storages):
     """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
     stores = outside.effects()
     result, values = handed_out(outside.given(result), [value for _, value in stores])
-    refuse_shared([result, *values], outside)
+    refuse_phis([result, *values], outside)
     stores = [(place, value) for (place, _), value in zip(stores, values)]
     stores += [
         (Flag(s.origin), TracedArray(s))

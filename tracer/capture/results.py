@@ -123,7 +123,7 @@ def refuse_shared_choice(result):
                 demand_lengths(UnsupportedError(message(text, None, "Copy one of them: y = x[1:].copy().")))
 
 
-def refuse_shared(handed, outside):
+def refuse_phis(handed, outside):
     """Refuse a list or dict of which data decide whether it is another that is handed out, or the caller's own."""
     met, seen, todo = {}, {}, [handed]
     while todo:

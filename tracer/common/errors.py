@@ -7,6 +7,7 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,14 @@ class NoTrip(WengertError, UnboundLocalError):
 
 
 class ShapeError(WengertError, ValueError):
-    """Shapes that do not fit, where NumPy raises ValueError."""
+    """Shapes that do not fit, where NumPy raises ValueError. Its words are the first line of a `message`, the rest a
+    note."""
+
+    def __init__(self, text: str = "") -> None:
+        words, _, more = text.partition("\n")
+        super().__init__(words)
+        if more:
+            self.add_note(more)
 
 
 class DerivativeError(WengertError, TypeError):
@@ -135,7 +143,6 @@ class RuleError(DerivativeError, NotImplementedError):
 class CheckError(WengertError, AssertionError):
     """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
     `rule`. The message says where."""
-
 
 # what is said of a program, not of the function it was made of: plain Python has an answer where these are raised
 REFUSALS = ConcretizationError, LeakError, UnsupportedError, IntegerOverflow
@@ -162,11 +169,14 @@ def message(
     return "\n".join(lines)
 
 
+OUT_OF_RANGE = (34, "Numerical result out of range")  # what Python's OverflowError of a power is made of
+
+
 def with_note(kind: type[BaseException], text: str) -> BaseException:
     """The exception for a `message`: of Python's own kinds, its words alone are the exception's, for programs print
     them and ask for them; what `message` adds is a note, which tracebacks show."""
     words, _, more = (text, "", "") if issubclass(kind, WengertError) else text.partition("\n")
-    error = kind(words)
+    error = kind(*OUT_OF_RANGE) if words == str(OUT_OF_RANGE) else kind(words) if words else kind()
     if more:
         error.add_note(more)
     return error
@@ -200,6 +210,20 @@ def called_outside(function: Any, args: Any, kwargs: Any) -> Any:
 def is_own(error: BaseException) -> bool:
     """Whether an exception is our way of going on."""
     return type(error).__module__.partition(".")[0] in (HOME, "jax", "jaxlib")
+
+
+def numpy_words(function: Callable[..., Any], *args: Any) -> str:
+    """What NumPy says of arguments for which it raises ValueError."""
+    try:
+        function(*args)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"{function} takes these")
+
+
+def of_shape(shape: tuple[int, ...]) -> np.ndarray:
+    """An array of that shape without memory for its elements."""
+    return np.broadcast_to(np.zeros(()), shape)
 
 
 def _place(word: str, source: Source) -> list[str]:

@@ -15,9 +15,10 @@ from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
 from ..values.outermost import length_by_value
 from ..values.promote import read
+from ..values.texts import TracedText
 from .align import aligned_operands, inside, mask_extent, moved, shape_and_extents, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
-from .numbers import bounded, compare, either, negated, number, operand, part_of, require
+from .numbers import bounded, compare, either, negated, number, operand, out_of_bounds, part_of, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
 
 select = OPS["select"]
@@ -215,6 +216,16 @@ def partly(x, key):
     return view(x, tuple(window)), rest
 
 
+def misplaced(index, length, axis):
+    """What NumPy says of indices one of which is out of bounds."""
+
+    def say(places, sizes):
+        at = np.flatnonzero((places < -sizes) | (places >= sizes))[0]
+        return f"index {places.flat[at]} is out of bounds for axis {axis} with size {sizes.flat[at]}"
+
+    return TracedText(say, [fresh(index), fresh(length)], "index out of bounds")
+
+
 class Gather:
     """window[key] with integers and arrays of them in the key: as plain arrays, those of junk pointing at element 0."""
 
@@ -232,7 +243,7 @@ class Gather:
         key = list(key)
         for i, k in zip(where, together):
             value = spread_to(cast_to(k.value if isinstance(k, Traced) else read(k)[0], INDEX), shape)
-            key[i] = fresh(self.located(value, self.array.shape[i], extents[i]))
+            key[i] = fresh(self.located(value, self.array.shape[i], extents[i], i))
         self.view, self.pairs, self.place = gathering.advanced(self.array, tuple(key))
         rest = [e for a, e in enumerate(extents) if a not in where]
         self.rest = any(e is not None for e in rest)
@@ -241,7 +252,7 @@ class Gather:
     def safe(self, index):
         return index if self.meant is True else select(self.meant, index, Lit(0, index.type))
 
-    def located(self, index, n, extent):
+    def located(self, index, n, extent, axis):
         """Indices of the elements that an extent means, as places on the axis."""
         index = self.safe(index)
         if extent is None:
@@ -250,7 +261,11 @@ class Gather:
         ok = OPS["and"](OPS["ge"](index, OPS["neg"](length)), OPS["lt"](index, length))
         ok = ok if self.meant is True else OPS["or"](ok, OPS["not"](self.meant))
         ok = OPS["reduce_and"](ok, axes=tuple(range(ok.type.ndim))) if ok.type.ndim else ok
-        require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
+        if not index.type.ndim and self.meant is True:
+            out_of_bounds(ok, index, length, axis)
+        else:
+            text = "index out of bounds for an axis whose length the data decides"
+            require(ok, IndexError, message(text, locate()), words=lambda: misplaced(index, length, axis))
         index = select(OPS["lt"](index, Lit(0, index.type)), OPS["add"](index, length), index)
         if isinstance(extent, SpanExtent):
             index = OPS["add"](index, spread_to(operand(number(extent.start)), index.type.shape))

@@ -12,10 +12,12 @@ from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
-from ..common.errors import with_note
+from ..common.errors import message
+from ..common.frames import locate
 from ..values.array import Traced, TracedScalar, bring
 from ..values.ranges import affine, drift, interval
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 
 SCALAR = Tensor((), INDEX)
 FAR = 2**62
@@ -139,12 +141,26 @@ def choose(test, a, b):
     return OPS["select"](test, operand(a), operand(b))
 
 
-def require(ok, error, text):
+def require(ok, error, text, value=None, words=None):
     """That a bool or bool value holds, or the call raises."""
-    if ok is False:
-        raise with_note(error, text)
+    ok = Lit(False, TRUTH) if ok is False else ok
     if ok is not True:
-        current_trace().check(ok, error, text)
+        current_trace().check(ok, error, text, value, words=words)
+
+
+def out_of_bounds(ok, index, length, axis):
+    """That an index lies on an axis of so many elements, or the call raises what NumPy says; a program quotes one
+    number."""
+    form, given = "index {} is out of bounds for axis {} with size {}", [index, length]
+    traced = [x for x in given if not isinstance(x, int)]
+    if len(traced) < 2:
+        text = form.format(*("{}" if x in traced else x for x in (index, axis, length)))
+        require(ok, IndexError, message(text, locate()), *traced)
+        return
+    given = [TracedScalar(x, int) for x in given]
+    text = "index out of bounds for an axis whose length the data decides"
+    say = lambda: TracedText(lambda i, n: form.format(i, axis, n), given, form)
+    require(ok, IndexError, message(text, locate()), words=say)
 
 
 def part_of(count, length, room):

@@ -26,10 +26,10 @@ from .numbers import (
     minus,
     number,
     operand,
+    out_of_bounds,
     part_of,
     plus,
     quotient,
-    require,
     traced,
 )  # fmt: skip
 
@@ -61,13 +61,13 @@ def view(x, key):
     """The window of a TracedArray or a Bounded under a key without arrays: of 0 axes too."""
     array, extents = (x.array, x.extents) if type(x) is BoundedArray else (x, (None,) * x.ndim)
     flips, cuts, found = [], [], []
-    axes = iter(zip(array.shape, extents))
+    axes = enumerate(zip(array.shape, extents))
     for k in expanded(key, array.ndim):
         if k is None:
             cuts.append(None)
             found.append(None)
             continue
-        n, extent = next(axes)
+        axis, (n, extent) = next(axes)
         if isinstance(k, slice):
             flip, cut, extent = sliced(k, n, extent)
             flips.append(flip)
@@ -75,7 +75,7 @@ def view(x, key):
             found.append(extent)
         else:
             flips.append(WHOLE)
-            cuts.append(position(k, n, extent))
+            cuts.append(position(k, n, extent, axis))
     if any(f is FLIP for f in flips):
         array = array.window(basic(array, tuple(flips)))
     if any(c is not WHOLE for c in cuts):
@@ -86,10 +86,10 @@ def view(x, key):
 # -- one axis --------------------------------------------------------------------------------------
 
 
-def checked_index(i, length):
+def checked_index(i, length, axis):
     """An index in [-length, length) as one in [0, length), which is checked."""
     ok = all_of(compare("lt", i, length), compare("le", minus(0, length), i))
-    require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
+    out_of_bounds(ok, i, length, axis)
     return (
         plus(i, length)
         if between(i)[1] < 0
@@ -99,11 +99,11 @@ def checked_index(i, length):
     )
 
 
-def position(k, n, extent):
+def position(k, n, extent, axis):
     """The place of element k on an axis."""
     if extent is None:
         return k
-    at = checked_index(number(k), number(extent.length))
+    at = checked_index(number(k), number(extent.length), axis)
     if isinstance(extent, SpanExtent):
         at = plus(number(extent.start), at)
     else:

@@ -118,7 +118,7 @@ class Unhooked:
         self.entered = {}  # id of a frame -> (it, the Reads of what it may change, what undoes that)
         self.classes = set()
         self.comparing = None  # the frames seen by a call that compares for itself what has changed
-        self.refusal = None
+        self.refusal = self.unraisable = None
         self.aside = None  # the frame of a function that the garbage collector calls
 
     def meet(self, kind):
@@ -136,17 +136,24 @@ class Unhooked:
     def start(self):
         if not self.on:
             self.on, self.before = True, sys.getprofile()
+            self.unraisable, sys.unraisablehook = sys.unraisablehook, self.unraised
             sys.setprofile(self.profile)
 
     def end(self):
         if self.on:
             self.on, self.aside = False, None
             self.entered.clear()
+            sys.unraisablehook = self.unraisable
             if hasattr(self.before, "enable"):  # a profiler written in C
                 sys.setprofile(None)
                 self.before.enable()
             else:
                 sys.setprofile(self.before)
+
+    def unraised(self, seen):
+        """As Python calls it for an exception where it closes a generator: our own is raised when the trace ends."""
+        if seen.exc_value is not self.refusal:
+            self.unraisable(seen)
 
     @contextlib.contextmanager
     def unseen(self):

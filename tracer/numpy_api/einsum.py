@@ -100,6 +100,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     common = [*arrays, out] if out is not None and (not others or not optimize) else arrays
     made = np.result_type(*[x.dtype for x in common]) if dtype is None else np.dtype(dtype)
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
+    if made.kind in "fc" and not optimize and set(result) >= {label for t in terms for label in t}:
+        value = value + 0.0  # NumPy adds what it sums nothing of to zeros
     if out is not None:
         return write_out("einsum", out, value, casting="unsafe")
     return fresh(value) if isinstance(like, np.ndarray) else wrap(value)

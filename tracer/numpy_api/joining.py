@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import cast_to, constant_of, counted, reshape_to
-from ..common.errors import ShapeError, UnsupportedError, message, with_note
+from ..common.errors import ShapeError, UnsupportedError, message, numpy_words, of_shape, with_note
 from ..common.frames import locate
 from ..values.array import fresh
 from ..values.gathering import not_an_index
@@ -62,12 +62,9 @@ def joinable(shapes, axis):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     rank = len(shapes[0])
     axis = normalize_axis_index(operator.index(axis), rank)
-    for k, shape in enumerate(shapes):
+    for shape in shapes:
         if len(shape) != rank or any(n != m for d, (n, m) in enumerate(zip(shape, shapes[0])) if d != axis):
-            text = (
-                f"arrays of shapes {shapes[0]} and {shape} (the first and number {k + 1}) cannot be joined along axis "
-                f"{axis}"
-            )
+            text = numpy_words(np.concatenate, [of_shape(s) for s in shapes], axis)
             raise ShapeError(
                 message(text, locate(), "All other axes must have equal lengths, and the number of axes must be one.")
             )
@@ -80,11 +77,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({x.shape for x in arrays}) != 1:
-        raise ShapeError(
-            message(
-                f"all input arrays must have the same shape, not {', '.join(str(x.shape) for x in arrays)}", locate()
-            )
-        )
+        raise ShapeError(message(numpy_words(np.stack, [of_shape(x.shape) for x in arrays]), locate()))
     axis = normalize_axis_index(operator.index(axis), arrays[0].ndim + 1)
     return concatenate([np.expand_dims(x, axis) for x in arrays], axis, out, dtype=dtype, casting=casting)
 

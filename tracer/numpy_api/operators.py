@@ -1,13 +1,17 @@
 """Python's operators on traced values: the ufuncs, and for a traced Python number what Python makes of lists, strings
 and None."""
 
+import operator
+
 import numpy as np
 
 from ..common.emit import filled
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
-from ..values.array import Traced, TracedArray, TracedScalar, answers, wrap
+from ..values import exceptional
+from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, answers, wrap
+from ..values.promote import operand_as, read
 from .ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
@@ -63,17 +67,29 @@ def define_operators():
     for name, ufunc in UNARY.items():
         setattr(Traced, f"__{name}__", single(ufunc))
     Traced.__pow__ = squares(Traced.__pow__)
-    Traced.__divmod__ = lambda self, other: (self // other, self % other)
-    Traced.__rdivmod__ = lambda self, other: (other // self, other % self)
+    Traced.__divmod__ = lambda self, other: divmod_of(self, other)
+    Traced.__rdivmod__ = lambda self, other: divmod_of(other, self)
+
+
+def divmod_of(x, y):
+    """divmod(x, y)."""
+    kinds = weak_kind(x), weak_kind(y)
+    if None not in kinds and complex not in kinds:
+        divisor = operand_as(read(y)[0], WEAK_DTYPES[kinds[1]])
+        exceptional.not_zero(divmod, divisor, *kinds)
+    return x // y, x % y
 
 
 def squares(power):
-    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64."""
+    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64; `x ** 0.5` of numbers is
+    C's, 0.0 at -0.0, where that of arrays is their square root."""
 
     def raised(x, n, modulus=None):
         if modulus is not None:
             hint = "Multiply in a loop, and take the remainder as you go."
             raise UnsupportedError(message("pow() of a traced number with a modulus is not captured", locate(), hint))
+        if type(n) is float and n == 0.5 and type(x) is TracedScalar and x.type.kind == "f":
+            x = x + 0.0
         return (
             operate(np.square, x)
             if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool
@@ -95,10 +111,17 @@ def incomparable(x, other, name):
     """`x == other` for a traced Python number and something that is no number: never equal, and not ordered."""
     if name in ("eq", "ne"):
         return name == "ne"
-    raise with_note(
-        TypeError,
-        message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate())
-    )
+    raise refused_by_python(name, x.weak(), other)
+
+
+def refused_by_python(name, *operands):
+    """The TypeError of an operator of Python's that has no answer for these operands."""
+    names = {"and": "and_", "or": "or_"}
+    try:
+        getattr(operator, names.get(name, name))(*operands)
+    except TypeError as error:
+        return with_note(TypeError, message(str(error), locate()))
+    raise AssertionError(f"{name} of {operands}")
 
 
 def takes(x, other, name, swapped=False):
@@ -121,10 +144,7 @@ def takes(x, other, name, swapped=False):
     if name in ("eq", "ne", "lt", "le", "gt", "ge") and (x.weak or not isinstance(other, list | tuple)):
         return incomparable(x, other, name) if x.weak else name == "ne" if name in ("eq", "ne") else NotImplemented
     if x.weak and isinstance(other, list | tuple | str | bytes | dict | set):
-        raise with_note(
-            TypeError,
-            message(f"unsupported operand types for {name}: {x.weak.__name__} and {type(other).__name__}", locate())
-        )
+        raise refused_by_python(name, *((other, x.weak()) if swapped else (x.weak(), other)))
     return NotImplemented
 
 

@@ -109,7 +109,8 @@ def apply_ufunc(
     if out is not None:  # NumPy refuses a cast before it looks at shapes
         check_outputs(ufunc, inputs, outs, dtype, casting)
     with contextlib.nullcontext() if where is True else computed_where(lambda: mask_of(where)):
-        values = ufunc_values(ufunc, inputs, dtype, casting)
+        shapes = [t.shape for t in outs if t is not None]
+        values = ufunc_values(ufunc, inputs, dtype, casting, shapes)
     if len(outs) > 1 and out is not None:
         values = spread_to_outputs(ufunc, values, [t for t in outs if t is not None])
     laid = lambda v: laid_as(v, inputs) if order in ("K", "k") else wrap(v)
@@ -241,6 +242,8 @@ def refuse_undefined(ufunc, kinds):
     symbol = "@" if ufunc is np.matmul else WHOLE.get(ufunc) if complex in kinds else None
     if symbol is None and (complex in kinds or float in kinds):
         symbol = BITS.get(ufunc)
+    if ufunc is np.invert and kinds[0] in (float, complex):
+        raise with_note(TypeError, message(f"bad operand type for unary ~: {kinds[0].__name__!r}", locate()))
     if symbol is not None:
         text = f"unsupported operand type(s) for {symbol}: " + " and ".join(repr(k.__name__) for k in kinds)
         raise with_note(TypeError, message(text, locate()))

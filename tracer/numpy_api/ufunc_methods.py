@@ -23,7 +23,7 @@ from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape,
 from .handles import cut, is_traced
 from .registry import HANDLERS
 from .ufunc_calls import apply_ufunc
-from .ufunc_rules import check_exponents
+from .ufunc_rules import check_exponents, signbit
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
@@ -99,9 +99,17 @@ def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
         out = Lit(0, x.type.like(shape)) if unit is None else spread_to(unit, shape)
     else:
         out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
+        if ufunc is np.add and isinstance(start, Lit) and is_negative_zero(start):
+            # all of them -0.0, as what they are added to
+            zeros = r.reduce_and(e.and_(e.eq(x, 0), signbit(x)), axes=axes)
+            return e.select(zeros, spread_to(start, shape), out)
         if ufunc in MAGNITUDES and ufunc.identity is not None and not bare:
             out = combine(ufunc, spread_to(unit, shape), out)
     return out if start is None else combine(ufunc, spread_to(start, shape), out)
+
+
+def is_negative_zero(x):
+    return x.type.kind == "f" and x.value == 0 and bool(np.signbit(x.value))
 
 
 def combine(ufunc, x, y):

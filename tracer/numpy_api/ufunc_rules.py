@@ -230,7 +230,7 @@ def power_complex(x, y):
 
 def powered(x, y, known):
     if known == 1:
-        return x
+        return x if x.type.kind != "c" else e.select(e.eq(x, 0), Lit(0, x.type), x)
     if known == -1 and x.type.kind == "c" and x.type.shape:
         return reciprocal_complex(x)
     return x * x if known == 2 else e.sqrt(x) if known == 0.5 else 1 / x if known == -1 else e.pow(x, y)

@@ -158,12 +158,22 @@ def sum_of(held, start=0):
     return convert(sum_loop)(line(held), start, held.size())
 
 
-def extreme_by_loop(name, loop):
+def of_nothing(f):
+    """What Python says of the greatest or the least of nothing: its releases differ."""
+    try:
+        return str(f([]))
+    except ValueError as error:
+        return str(error)
+
+
+def extreme_by_loop(f, loop):
+    words = of_nothing(f)
+
     def of(held, **default):
         some = held.truth()
         if default:
             return choose(some, lambda: convert(loop)(line(held), held.size()), lambda: default["default"])
-        text = message(f"{name}() iterable argument is empty", locate())
+        text = message(words, locate())
         if some is False:
             raise with_note(ValueError, text)
         if some is not True:
@@ -208,7 +218,7 @@ def min_loop(g, count):
     return best
 
 
-FUNCTIONS[max], FUNCTIONS[min] = extreme_by_loop("max", max_loop), extreme_by_loop("min", min_loop)
+FUNCTIONS[max], FUNCTIONS[min] = extreme_by_loop(max, max_loop), extreme_by_loop(min, min_loop)
 
 
 @answers_for(FUNCTIONS, sorted)

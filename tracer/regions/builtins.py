@@ -86,8 +86,8 @@ def real_number(x, wanted):
     return OPS["real"](value)
 
 
-def check(ok, error, text, told=True):
-    current_trace().check(ok, error, message(text, locate()), told=told)
+def check(ok, error, text, value=None, words=None):
+    current_trace().check(ok, error, message(text, locate()), value, words=words)
 
 
 # -- conversions -----------------------------------------------------------------------------------
@@ -229,6 +229,8 @@ def sum_(iterable, /, start=0):
         return start + np.sum(iterable, axis=0)
     if isinstance(iterable, TracedArray) and iterable.ndim and iterable.shape[0] > FEW and iterable.type.kind != "O":
         dtype = iterable.dtype if iterable.type.kind != "b" else np.dtype(np.int64)
+        if builtins.type(start) is builtins.float and not start and dtype.kind == "f":  # which may be -0.0
+            return np.sum(iterable, axis=0, dtype=dtype, initial=start)
         return start + np.sum(iterable, axis=0, dtype=dtype)
     return builtins.sum(iterable, start)
 

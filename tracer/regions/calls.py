@@ -54,7 +54,7 @@ from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping
 from .printing import SPEAKING, formatted, joining
-from .sequences import LIST_METHODS
+from .sequences import LIST_METHODS, is_traced_list
 from .special import looked_up
 from .user_functions import live, user
 
@@ -254,7 +254,7 @@ def _numpys(f):
 def _builtin(f):
     """A builtin function, or a method of a builtin class."""
     owner, name, changes = f.__self__, f.__name__, changed_by(f) is not None
-    if name in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
+    if name in LIST_METHODS and is_traced_list(owner, name):
         f = functools.partial(LIST_METHODS[name], owner)
         f.__name__ = f.func.__name__
     if changes:

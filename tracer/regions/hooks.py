@@ -22,7 +22,6 @@ from ..values.array import Traced, TracedArray
 from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
-from ..values.speculate import holds
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
@@ -42,6 +41,7 @@ from .comprehensions import collect
 from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
+from .handlers import handled, trying
 from .importing import imported, importing
 from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
@@ -49,9 +49,8 @@ from .loops import each, repeat
 from .object_phis import attribute_of_phi
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
-from .operators import HOOKS, handled, manager, trying
+from .operators import HOOKS, manager
 from .printing import percent, text
-from .raised import CONSTANT
 from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
 from .variants import narrowed
@@ -308,17 +307,17 @@ def owns(variables):
 
 
 def asserted(test, *text):
-    """Whether an assertion holds, so far as is known; on data it is checked when the program runs. text: what it says,
-    `...` where that is to be worked out."""
+    """Whether an assertion holds, so far as is known; on data it is checked when the program runs.
+
+    text: what it says, if anything: a constant, or a function that makes it.
+    """
     test = asked(test)
     known = decided(test)
     if known is not None:
         return known
-    trace, holding, words = current_trace(), truth(test).value, message("an assertion failed", locate())
-    if trace.caught(AssertionError, words) and (known := holds(holding)) is not None:
-        return known  # and Python says what it says to the handler
-    told = all(type(x) in CONSTANT for x in text)
-    trace.check(holding, AssertionError, str(*text) if text and told else words, args=text if told else None, told=told)
+    made = bool(text) and isinstance(text[0], types.FunctionType)
+    said = str(text[0]) if text and not made else message("\nan assertion failed", locate())
+    current_trace().check(truth(test).value, AssertionError, said, words=text[0] if made else None)
     return True
 
 

@@ -18,6 +18,7 @@ from ..guards.state import note
 from ..values.array import TracedArray
 from ..values.ranges import drift
 from ..values.room import assumed_room, require_room
+from ..values.storage import current_trace
 from .container_changes import AppendsTo
 
 LARGEST = 2**28  # bytes: the most that is set aside
@@ -188,9 +189,14 @@ class Lengthened:
         x = self.slot.get()
         if type(x) is BoundedArray and self.way is EVENLY and not growing.left:
             self.slot.set(x.array)
-        elif type(x) is BoundedArray:
-            for n, room in zip(lengths(x), self.room):
-                numbers.bounded(n, 0, room)
+        if self.way is not EVENLY or growing.left or not isinstance(growing.turns, int):
+            rebound = current_trace().root.rebound  # it may be what it was
+            x = self.slot.get()
+            rebound[id(x)] = x, self.before
+        if type(x) is not BoundedArray or self.way is EVENLY and not growing.left:
+            return
+        for n, room in zip(lengths(x), self.room):
+            numbers.bounded(n, 0, room)
 
     def refused(self, why):
         return CannotRoll(message(f"{self.slot.name} grows in each trip of a captured loop, and {why}", locate()))

@@ -22,7 +22,9 @@ from .branch import ASKED, checked_completion, decided, either_way, run_rest, wa
 from .budget import spend_known_trip, spend_trip, turning, written_at_most
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
+from .loop_ends import GONE, ended_after, leaving, left
 from .merge import pick
+from .open_generators import refuse_to_close
 from .rows import RowRoll
 from .run import Run
 
@@ -57,8 +59,18 @@ def trip_by_trip(items, body, orelse, rest, number):
     """Over anything else: trip by trip."""
     named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
     loop = LoopCapture(body, SITES[number], number, named)
-    with turning():
-        code = loop.one_by_one(functools.partial(body, item) for item in items)
+
+    def trip(item):
+        code = body(item)
+        if code is not None and code.may - {FALLS, CONTINUES} and (code.open or code.may == BREAK.may and rest):
+            refuse_to_close(items)
+        return code
+
+    try:
+        with turning():
+            code = loop.one_by_one(functools.partial(trip, item) for item in items)
+    finally:
+        items = None  # `trip` holds itself, and a generator with it
     return finished(code, orelse, rest, number, loop.site)
 
 
@@ -180,35 +192,6 @@ class Trial(Run):
 
 def no_more_trips():
     """No further trip."""
-
-
-GONE = Completion(LEFT, {LEFT})
-
-
-def leaving(code):
-    """The ways by which `code` leaves the trip, of those it can be."""
-    may = code.may - {FALLS, CONTINUES}
-    return Completion(code.status if len(may) > 1 else min(may), may, code.value)
-
-
-def left(code):
-    """How a loop ended whose last trip left it by `code`."""
-    may = code.may - {FALLS, CONTINUES}
-    status = {BREAKS: LEFT}
-    gone = frozenset(status.get(m, m) for m in may)
-    if len(gone) == 1:
-        return Completion(*gone, gone, code.value)
-    return Completion(
-        pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value
-    )
-
-
-def ended_after(code):
-    """How a loop ended whose last trip ended with `code`, if it came to that."""
-    may = {LEFT if m == BREAKS else FALLS if m == CONTINUES else m for m in code.may}
-    status = pick(code.status == BREAKS, LEFT, code.status) if BREAKS in code.may else code.status
-    status = pick(code.status == CONTINUES, FALLS, status) if CONTINUES in code.may else status
-    return Completion(status, frozenset(may), code.value)
 
 
 class For(LoopCapture):

@@ -5,13 +5,12 @@ import contextlib
 import dis
 import functools
 import operator
-import sys
 import warnings
 
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
+from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
@@ -29,6 +28,7 @@ from .foreign import ask, may_change
 from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
+from .handlers import REFUSALS, trying
 from .keys import KEEPING, is_among, member
 from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -58,8 +58,6 @@ OWN = frozenset(
         TracedScalar,
     )
 )
-# about the tracing, not about the program
-REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
 
 
@@ -243,11 +241,6 @@ HOOKS |= {"member": member, "In": contained, "NotIn": missing, "Is": is_same, "I
 # -- exceptions ------------------------------------------------------------------------------------
 
 
-def handled(types=BaseException):
-    """What an `except` catches: as it says, but never what says that tracing cannot go on."""
-    return () if isinstance(sys.exception(), REFUSALS) else types
-
-
 class Manager:
     """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
 
@@ -328,39 +321,3 @@ def manager(real):
         if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__")
         else real
     )
-
-
-class trying:
-    """A `try` whose handlers, `types()`, end what they catch: an exception that only the running program meets does not
-    come to them."""
-
-    __slots__ = ("types", "root")
-
-    def __init__(self, types):
-        self.types, self.root = types, None
-
-    def __enter__(self):
-        trace = current_trace()
-        if trace is not None:
-            self.root = trace.root
-            self.root.trying.append(self.catches)
-
-    def __exit__(self, *error):
-        if self.root is not None:
-            self.root.trying.pop()
-
-    def catches(self, error, text):
-        """What the program says in place of `error`, where a handler would have caught that."""
-        try:
-            types = flat_types(self.types())
-        except (AttributeError, NameError, LookupError, TypeError) as other:  # which plain Python would raise here
-            return type(other), str(other)
-        if not issubclass(error, types):
-            return error, text
-        said = f"{error.__name__}: {text}".splitlines()[0]
-        said += "\n  Python would go on in the `except` around it; a compiled program cannot."
-        return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
-
-
-def flat_types(types):
-    return tuple(t for part in types for t in (flat_types(part) if isinstance(part, tuple) else (part,)))

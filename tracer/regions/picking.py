@@ -9,7 +9,6 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
 from ..values.elements import Element, RowRun
 from ..values.ranges import interval
-from ..values.speculate import holds
 from ..values.storage import current_trace
 from . import merge
 from .branch import choose
@@ -109,10 +108,9 @@ def looked_up(owner, key):
     """`owner[key]` of a dict of numbers as keys; KeyError where there is none."""
     keys = np.array(list(owner))
     found = keys == key
-    trace, words = current_trace(), "the dict has no such key"
-    if trace.caught(KeyError, words) and holds(np.any(found).value) is False:
-        raise KeyError(key)
-    check(np.any(found).value, KeyError, words, told=False)
+    quoted = key.value if type(key) is TracedScalar and key.weak is int else None
+    text = "the dict has no such key" if quoted is None else "{}"
+    check(np.any(found).value, KeyError, text, quoted, lambda: key)
     return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 

@@ -58,9 +58,12 @@ def refuse_object(x):
 
 
 def worded(x, methods):
-    """An object of a class of the user's as the text that its own method gives, which has hooks; all others as they
-    are."""
+    """An object of a class of the user's as the text that its own method gives, which has hooks, and an exception that
+    is made of traced values as text of those; all others as they are."""
     kind = type(x)
+    if isinstance(x, BaseException) and methods and kind.__module__ in LIBRARIES and open_(x.args):
+        said = repr if methods[0] == "__repr__" else str
+        return TracedText(lambda args: said(kind(*args)), [x.args], "{…}")
     if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | TracedText | type):
         return x
     looked_up(kind, *SPOKEN, "__format__")

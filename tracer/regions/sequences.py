@@ -4,7 +4,9 @@ import builtins
 
 import numpy as np
 
+from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
@@ -99,8 +101,19 @@ def count(items, x):
     return builtins.sum(truth(t) if decided(t := item == x) is None else bool(t) for item in items)
 
 
-def index(items, x):
+def not_found(nothing):
+    """What Python says of a number that it does not find in a sequence, with `{}` for the number where it says which:
+    its releases differ."""
+    try:
+        return str(nothing.index(5))
+    except ValueError as error:
+        return str(error).replace("5", "{}")
+
+
+def index(items, x, *bounds):
     """`items.index(x)`."""
+    if bounds or not (isinstance(x, Traced) or holds_traced(items)):
+        return items.index(x, *bounds)
     place, found = len(items), False
     for n, item in reversed(list(enumerate(items))):
         test = item is x or item == x
@@ -108,10 +121,16 @@ def index(items, x):
             pick(truth(test), n, place) if decided(test) is None else n if test else place,
             folded((found, test), lambda t: t, "or"),
         )
-    if decided(found) is None:
-        check(found.value, ValueError, "the number is not in the list")
-    elif not found:
-        raise with_note(ValueError, message("the number is not in the list", locate()))
+    if decided(found) is not True:
+        form = not_found(range(0) if type(items) is range else [] if isinstance(items, list) else ())
+        traced = "{}" in form and isinstance(x, Traced)
+        check(
+            Lit(False, TRUTH) if decided(found) is False else found.value,
+            ValueError,
+            form if traced else form.replace("{}", repr(x)),
+            x.value if traced and type(x) is TracedScalar and x.weak is int else None,
+            (lambda: TracedText(lambda v: form.format(repr(v)), [x], form)) if traced else None,
+        )
     return place
 
 
@@ -174,6 +193,11 @@ def sort(items, /, *, key=None, reverse=False):
 LIST_METHODS = {"sort": sort, "count": count, "index": index}
 
 
+def is_traced_list(owner, name):
+    """Whether a method of `owner` is to be one of those."""
+    return type(owner) in (list, tuple) and name == "index" or isinstance(owner, list | tuple) and holds_traced(owner)
+
+
 # -- what only Python's own numbers do -------------------------------------------------------------
 
 
@@ -211,6 +235,3 @@ def round_(x, ndigits=None):
     if ndigits is not None:
         return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)
     return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
-
-
-LIST_METHODS = {"sort": sort, "count": count, "index": index}

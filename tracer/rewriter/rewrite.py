@@ -172,10 +172,9 @@ class StatementRewriter(Expressions):
     on_Continue = on_Break
 
     def on_Assert(self, s):
-        message = [] if s.msg is None else [s.msg]
-        told = [m if isinstance(m, ast.Constant) else at(ast.Constant(...), m) for m in message]
-        s.test = at(hook("asserted", self.visit(s.test), *told), s.test)
         s.msg = s.msg and self.visit(s.msg)
+        text = [m if isinstance(m, ast.Constant) else later(m, s.test) for m in (s.msg,) if m is not None]
+        s.test = at(hook("asserted", self.visit(s.test), *text), s.test)
         return [s]
 
     def on_Assign(self, s):

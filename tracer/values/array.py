@@ -88,7 +88,7 @@ class Traced:
             raise with_note(
                 ValueError,
                 message(
-                    f"the truth value of an array with more than one element is ambiguous: {self.type}",
+                    AMBIGUOUS,
                     locate(),
                     "Use x.any() or x.all(), or np.where(test, a, b).",
                 )
@@ -196,6 +196,9 @@ def _concrete(x, happened, instead):
         )
     )
     return error
+
+
+AMBIGUOUS = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
 
 
 class TracedArray(Traced):

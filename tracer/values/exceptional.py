@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
-from ..common.errors import UnsupportedError, message
+from ..common.errors import OUT_OF_RANGE, UnsupportedError, message
 from ..common.frames import locate
 from .overflow import between
 from .ranges import interval
@@ -16,7 +16,7 @@ from .storage import current_trace
 DIVISIONS = {np.true_divide: operator.truediv, np.floor_divide: operator.floordiv, np.remainder: operator.mod}
 COMPLEX = "a negative Python float to a fractional power is complex in Python; write it with complex numbers"
 FLOATING = "a Python int to a negative power is a float, and data decide here whether it is one"
-LARGE = "(34, 'Numerical result out of range')"
+LARGE = str(OUT_OF_RANGE)
 
 
 def check(ok, error, text, hint=""):
@@ -27,14 +27,18 @@ def before(ufunc, values):
     """Have the program check the operands."""
     if ufunc in DIVISIONS:
         kinds = {"i": int, "f": float, "c": complex}
-        words = divided(DIVISIONS[ufunc], *(kinds.get(v.type.kind, int) for v in values))
-        check(test("ne", values[1], 0), ZeroDivisionError, words)
+        not_zero(DIVISIONS[ufunc], values[1], *(kinds.get(v.type.kind, int) for v in values))
     if ufunc is np.power:
         kind = values[0].type.kind
         if kind == "f":
             floats(*values)
         elif kind == "c":
             zero_base(*values, "0.0 to a negative or complex power", complex_exponent)
+
+
+def not_zero(division, divisor, *kinds):
+    """Have the program check the divisor of numbers of these kinds."""
+    check(test("ne", divisor, 0), ZeroDivisionError, divided(division, *kinds))
 
 
 @functools.cache

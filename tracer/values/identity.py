@@ -13,7 +13,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message, with_note
 from ..common.frames import locate
-from .array import TracedArray, TracedScalar, Unread
+from .array import Traced, TracedArray, TracedScalar, Unread
 from .storage import AliasSet, UnknownAlias, current_trace, memories, select_whole
 from .views import dynamic
 
@@ -23,6 +23,8 @@ COPY = "Take a copy where it is chosen: x = y.copy()."
 def same_object(x, y):
     """`x is y`, as a bool or a traced one."""
     x, y = array_stand_in(x), array_stand_in(y)
+    if x is not y and isinstance(x, Traced) and isinstance(y, Traced):
+        refuse_rebound(x, y)
     if not (type(x) is type(y) is TracedArray):
         return x is y
     for i in arguments(x):
@@ -31,6 +33,17 @@ def same_object(x, y):
     return answer(
         x, y, lambda a, b: a[0] is b[0] and len(a[1]) == len(b[1]) and all(p is q for p, q in zip(a[1], b[1]))
     )
+
+
+def refuse_rebound(x, y):
+    """Refuse to compare an array that a loop may have made longer with what it was before, for it may be that."""
+    known = current_trace().root.rebound
+    for a, b in ((x, y), (y, x)):
+        while id(a) in known:
+            a = known[id(a)][1]
+            if a is b:
+                text = "whether an array is what it was before a loop is asked, which made it longer as data decided"
+                raise UnsupportedError(message(text, locate(), "Compare their lengths."))
 
 
 def array_stand_in(x):

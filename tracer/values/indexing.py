@@ -235,10 +235,12 @@ def fitted(operand, shape, words=INPUT):
 
 def scalar_item(x, key):
     """`s[()]`, `s[...]`, `s[None]` and `s[True]` of a scalar; anything else raises as NumPy does."""
+    if x.weak is not None:
+        raise with_note(TypeError, message(f"{x.weak.__name__!r} object is not subscriptable", locate()))
     key = as_tuple(key)
     bools = [
         k for k in key if isinstance(k, bool | np.bool_) or isinstance(k, Traced) and k.type.kind == "b" and not k.ndim
     ]
-    if len(bools) + sum(k is Ellipsis or k is None for k in key) == len(key) and x.weak is None:
+    if len(bools) + sum(k is Ellipsis or k is None for k in key) == len(key):
         return fresh(x.value)[key] if key else x
     raise with_note(IndexError, message("invalid index to scalar variable.", locate()))

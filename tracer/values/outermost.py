@@ -41,8 +41,11 @@ def prefer_lengths(cause=None):
 
 
 def length_by_value(count):
-    """The integer scalar `count` as a number, where lengths are wanted by value and it can be had; else None."""
+    """The integer scalar `count` as a number, where lengths are wanted by value and it can be had; else None. It may be
+    known before."""
     made = current_trace().root.choices
+    if isinstance(count, int):
+        return count if made is not None and LENGTHS in made.wanted else None
     return None if made is None or LENGTHS not in made.wanted else number_by_value(count, True)
 
 

@@ -11,7 +11,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..common.emit import cast_to, constant_of, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, shown, with_note
+from ..common.errors import ShapeError, UnsupportedError, message, numpy_words, of_shape, shown, with_note
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
@@ -112,7 +112,7 @@ def nested(items):
     if len(shapes) != 1:
         raise ShapeError(
             message(
-                f"a list of arrays of unequal shapes {', '.join(map(str, sorted(shapes)))} makes no array",
+                ragged(items),
                 locate(),
                 "Give all rows one shape, for example by padding with np.pad.",
             )
@@ -122,6 +122,12 @@ def nested(items):
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def ragged(items):
+    """What NumPy says of lists and arrays of unequal shapes."""
+    stands = lambda x: type(x)(map(stands, x)) if type(x) in (list, tuple) else of_shape(np.shape(x))
+    return numpy_words(np.array, stands(items))
 
 
 def by_columns(items):
@@ -182,7 +188,7 @@ def checked_array(items):
     except ValueError as error:
         raise ShapeError(
             message(
-                f"a ragged list makes no array: {error}", locate(), "Give all rows one length, for example by padding."
+                str(error), locate(), "A ragged list makes no array. Give all rows one length, for example by padding."
             )
         ) from None
     checked(array.dtype)
@@ -220,8 +226,8 @@ def result_dtype(keys):
     return np.result_type(*strong, *weak) if strong or weak else np.dtype(np.float64)
 
 
-def broadcast_shapes(shapes, what="operands"):
-    """NumPy's common shape; ShapeError with both shapes and the user's line where there is none."""
+def broadcast_shapes(shapes, what="operands", beside=()):
+    """NumPy's common shape; ShapeError in NumPy's words, with the shapes `beside` them, where there is none."""
     first = shapes[0]
     if all(s == first for s in shapes):
         return first
@@ -231,7 +237,7 @@ def broadcast_shapes(shapes, what="operands"):
         raise ShapeError(
             message(
                 f"{what} could not be broadcast together with shapes "
-                f"{' '.join(str(s).replace(', ', ',') for s in shapes)}",
+                f"{' '.join(str(s).replace(', ', ',') for s in (*shapes, *beside))} ",
                 locate(),
                 "Trailing axes must be equal or of size one; x[:, None] adds an axis.",
             )
@@ -293,8 +299,11 @@ def rule_of(ufunc):
     return found
 
 
-def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
-    """Apply a ufunc to anything -> (values, result dtypes); the values have the common shape."""
+def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind", outs=()):
+    """Apply a ufunc to anything -> (values, result dtypes); the values have the common shape.
+
+    outs: the shapes of arrays that take the results, which NumPy names where operands do not fit.
+    """
     rule = rule_of(ufunc)
     if rule is None:
         raise unknown(ufunc)
@@ -310,7 +319,7 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
         if dtype is not None and np.dtype(dtype).kind in "biu" and "Cannot cast" in str(error):
             fitting(reads, np.int64 if np.dtype(dtype).kind == "b" else np.dtype(dtype).type)
         raise
-    shape = broadcast_shapes([shape_of(x) for x in operands])
+    shape = broadcast_shapes([shape_of(x) for x in operands], beside=outs)
     values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
     out = rule(*values)
     out = out if isinstance(out, tuple) else (out,)

@@ -62,8 +62,16 @@ def failure(checks, status):
     check = checks[number - 1]
     if check.args is not None:
         return check, with_args(check.error, check.args, check.text)
-    words = f"{quoted} or beyond" if abs(quoted) == MOST else str(quoted)
-    return check, with_note(check.error, check.text.replace("{}", words, 1) if check.quotes else check.text)
+    return check, quoting(check.error, check.text, quoted) if check.quotes else with_note(check.error, check.text)
+
+
+def quoting(error, text, number):
+    """The exception that a check of the text raises with a number; a KeyError is of the key itself."""
+    words = f"{number} or beyond" if abs(number) == MOST else str(number)
+    made = with_note(error, text.replace("{}", words, 1))
+    if error is KeyError and text.partition("\n")[0] == "{}" and abs(number) != MOST:
+        made.args = (number,)
+    return made
 
 
 def quoted(status):

@@ -6,10 +6,9 @@ import operator
 import numpy as np
 
 from ..common import pytree
-from ..common.emit import cast_to
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
-from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
+from .array import Traced, TracedArray, TracedScalar, fresh
 from .outermost import number_of_key
 from .storage import current_trace
 
@@ -125,17 +124,10 @@ def spelled_out(x):
     return x._text() if type(x) is TracedText else x
 
 
+def quoted(form, value):
+    """Text with an integer scalar of the program in place of the first `{}`."""
+    return TracedText(lambda n: form.replace("{}", str(n), 1), [TracedScalar(value, int)], form)
+
+
 def joined_text(make, *parts):
     return TracedText(make, parts, "".join(p.template if isinstance(p, TracedText) else str(p) for p in parts))
-
-
-def quoting(kind, text, value):
-    """What a check raises that quotes a number of the program, where a handler of the user's catches it: the number is
-    asked for when the words are."""
-    words, _, more = text.partition("\n")
-    number = TracedScalar(cast_to(value, WEAK_DTYPES[int]), int)
-    said = TracedText(lambda n: words.replace("{}", str(n), 1), [number], words.replace("{}", "…", 1))
-    error = kind(said)
-    if more:
-        error.add_note(more)
-    return error

@@ -11,11 +11,11 @@ from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ...ir.rules.fold import uniform
 from ...ir.types import type_of
-from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, with_note
+from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, Untold, message, with_note
 from ..common.frames import locate
 from .elements import Element
-from .speculate import LATER, Assumption, holds
-from .status import BITS, PASSED, Check, failed, passed
+from .speculate import Assumption, holds
+from .status import BITS, PASSED, Check, failed, passed, quoting
 from .storage import UNKNOWN, AliasSet, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
@@ -32,10 +32,9 @@ class Capture:
         self.array, self.contents, self.value, self.source = array, contents, value, source
 
 
-class Trace:
+class Trace(Acting):
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
-    quoting = None  # `installations`: an exception that quotes a number of the program
 
     def __init__(self, name, parent=None, outside=None):
         self.parent = parent
@@ -49,6 +48,7 @@ class Trace:
         self.once = parent is None  # whether it runs once a call, as its text stands
         self.looped = parent is not None and parent.looped  # whether it is within the body of a loop
         self.lanes = parent is not None and parent.lanes  # whether it is within what lanes do, or a rule of the user's
+        self.rebound = {}  # id of an array that a loop may have made longer -> (it, what it was before)
         self.hoisted = {}  # (op, operands, attributes) -> results of what is computed here for a trace within it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         self.container_phis = {}  # id of a list or dict -> the ContainerPhi that it stands for
@@ -208,10 +208,12 @@ class Trace:
             len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
         )
 
-    def check(self, ok, error, text, value=None, unless=(), args=None, told=True):
+    def check(self, ok, error, text, value=None, unless=(), words=None, args=None, told=True):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 
         value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
+        words: what the exception says, made of traced values, where it comes to a handler; where it does not, and there
+        is no one number that the program could quote, plain Python says it.
         unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of
         what has several reasons. args, told: see `Check`.
         """
@@ -220,15 +222,23 @@ class Trace:
                 self.check(OPS["not"](test), other, words)
             unless = ()
         if isinstance(ok, Lit):
+            if not ok.value and isinstance(value, Lit):
+                raise quoting(error, text, value.value)
+            if not ok.value and self.caught(error, text):
+                raise self.worded(error, text, value, words)
+            if not ok.value and (words is not None or value is not None):
+                raise Untold.of(with_note(error, text.replace("{}", "…").lstrip("\n")))
             if not ok.value:
-                raise with_note(error, text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
+                raise with_note(error, text)
             return
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
             if held is False:
-                raise Trace.quoting(error, text, value) if value is not None else with_note(error, text)
+                raise self.worded(error, text, value, words)
             if held:
                 return
+        if words is not None and value is None:
+            text, told = text.replace("{}", "…").lstrip("\n"), False
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
@@ -238,6 +248,18 @@ class Trace:
         for test, other, words in reversed(unless):
             status = select(test, self._failed(other, words), status)
         self.root.status.write(select(first, status, before))
+
+    def worded(self, error, text, value, words):
+        """The exception that comes to a handler of the user's."""
+        if words is None and value is None:
+            return with_note(error, text)
+        said, _, more = text.partition("\n")
+        made = error(self.quoted(said, value) if words is None else words())
+        if more:
+            made.add_note(more)
+        return made
+
+    quoted = None  # (text, integer scalar) -> the text with the number in place of the first `{}`; filled in above
 
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
@@ -268,47 +290,6 @@ class Trace:
         """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never
         end."""
         return passed(self.bring(self.root.status.value))
-
-    def act(self, function, operands, results=(), ordered=True, kept=0):
-        """Have the running program call Python, which acts on the world, in order with its other acts -> the results.
-
-        Python does not come here if a check before has failed, and nor does the program: results are 0 then, but for
-        the first `kept`, which are the first operands. ordered: whether it acts; else it only computes.
-        """
-        if self is self.root:
-            self.check_early()
-        going, made = self.passed(), self.root.choices
-        attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": ordered})
-        if ordered and made is not None and made.acted is None:
-            if self is self.root and not results and LATER in made.wanted:
-                self.waiting.append((going, operands, attrs))
-                return ()
-            self.root.act_now()
-            waiting = [int(text) for _, _, text, _ in self.root.early]
-            made.acted = min(waiting, default=len(made.taken)), locate(), self is self.root and not results
-        return self.emit_act(going, operands, attrs, results, kept)
-
-    def act_now(self):
-        """Emit the acts that have waited for all choices by value: the program comes to them if none has failed."""
-        waiting, self.waiting = self.waiting, []
-        with self:
-            for going, operands, attrs in waiting:
-                for ok in self.assumed:
-                    going = ok if isinstance(going, Lit) else OPS["and"](going, ok)
-                self.emit_act(going, operands, attrs, (), 0)
-
-    def emit_act(self, going, operands, attrs, results, kept):
-        """The equation of an act, which comes where `going` holds."""
-        if isinstance(going, Lit):
-            return self.build.emit(OPS["host"], operands, attrs)
-        branches = []
-        for name in ("failed", "acts"):
-            with Builder(name) as build:
-                params = [build.param(x.type) for x in operands]
-                idle = [*params[:kept], *(Lit(0, t) for t in results[kept:])]
-                out = build.emit(OPS["host"], params, attrs) if name == "acts" else idle
-            branches.append(build.finish(out))
-        return OPS["cond"](going, *operands, branches=tuple(branches))
 
     def _failed(self, error, text, value=None, args=None, told=True):
         for around in reversed(self.root.trying) if error not in UNSEEN else ():

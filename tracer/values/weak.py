@@ -25,11 +25,20 @@ def literal_within(n, dtype):
     info, trace = np.iinfo(dtype), current_trace()
     if info.min <= n <= info.max:
         return n
-    text = message(f"Python integer {n} out of bounds for {dtype}", locate())
+    text = message(too_large(n, dtype), locate())
     if trace is None or not trace.repeated:
         raise with_note(OverflowError, text)
     trace.fail(OverflowError, text)
     return 0
+
+
+def too_large(n, dtype):
+    """What NumPy says of an int that the dtype has not."""
+    try:
+        dtype.type(n)
+    except OverflowError as error:
+        return str(error)
+    return f"Python integer {n} out of bounds for {dtype}"
 
 
 class PythonInt:

@@ -150,7 +150,7 @@ def delete(arr, obj, axis=None):
         keep = np.ones_like(places_along(x, axis), bool)
         keep[obj] = False
         return x[(*(WHOLE,) * axis, keep)]
-    at = checked_index(number(obj), length)
+    at = checked_index(number(obj), length, axis)
     return concatenate([cut_along(x, axis, 0, at), cut_along(x, axis, plus(at, 1), length)], axis)
 
 
