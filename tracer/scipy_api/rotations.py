@@ -11,12 +11,13 @@ import warnings
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, with_note
+from ..common.errors import message, with_note
 from ..common.frames import locate
+from ..common.origin import SOURCES
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import call_function
 from ..numpy_api.scipy_registry import any_traced, captures, refuse
-from ..regions.convert import convert
+from ..regions.convert import STEADS, convert
 from ..values.array import wrap
 from ..values.storage import current_trace
 from . import quaternions as qs
@@ -39,6 +40,11 @@ def computes(*names):
         return handler
 
     return register
+
+
+def in_stead(name):
+    """Decorator: the function that is converted in place of a generator of SciPy's."""
+    return lambda function: STEADS.setdefault((SOURCES[0], name), function)
 
 
 def asks(module, name, *args, **kwargs):
@@ -287,12 +293,26 @@ def stored(quat, value, indexer):
     return quat
 
 
+@in_stead("Rotation.__iter__")
+def rotations_of(self):
+    if self.single:
+        raise TypeError("Single rotation is not iterable.")
+    return map(lambda quat: type(self)(quat, normalize=False, copy=False), self._quat)
+
+
 @computes("as_davenport", "align_vectors", "reduce")
 def left_to_scipy(asked, *args, **kwargs):
     refuse(f"scipy.spatial.transform.Rotation.{asked.args[1]}")
 
 
 # -- what the classes ask of SciPy's own helpers ---------------------------------------------------
+
+
+@captures("scipy._lib.array_api_compat.numpy")
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    if device not in (None, "cpu") or copy is False:
+        refuse("an array on a device, or one that must not be a copy,")
+    return call_function(np.array if copy else np.asarray, (obj,), {} if dtype is None else {"dtype": dtype})
 
 
 @captures("scipy._lib._array_api")
