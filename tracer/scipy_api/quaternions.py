@@ -10,6 +10,10 @@ Exponential Map (1998).
 
 import numpy as np
 
+from ..numpy_api.linalg import demand_finite
+from ..values.array import fresh
+from .row_solutions import beside_axis, beside_polar_rotation, polar_rotation, principal_axis, solved_by_rows
+
 where = np.where
 SMALL = 1e-3  # radians, up to which a series in the angle is exact to the last place
 LOCKED = 1e-7  # radians from 0 or pi, at which the two outer Euler angles cannot be told apart
@@ -208,4 +212,14 @@ def average(q, weights, axes):
     """The quaternion that is the axis of most inertia of weighted ones, by axes of the stack (Markley et al.)."""
     outer = q[..., :, None] * q[..., None, :]
     outer = outer if weights is None else outer * weights[..., None, None]
-    return np.linalg.eigh(outer.sum(axes) if axes else outer)[1][..., -1]
+    outer = outer.sum(axes) if axes else outer
+    found = solved_by_rows(principal_axis, beside_axis, outer.reshape(-1, 4, 4).value)
+    demand_finite(found, "Eigenvalues did not converge")
+    return fresh(found).reshape(outer.shape[:-1])
+
+
+def nearest(m):
+    """The rotation next to a matrix."""
+    found = solved_by_rows(polar_rotation, beside_polar_rotation, m.reshape(-1, 3, 3).value)
+    demand_finite(found, "SVD did not converge")
+    return fresh(found).reshape(m.shape)

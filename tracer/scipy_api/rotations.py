@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ..common.errors import message, with_note
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..common.origin import SOURCES
 from ..numpy_api.handles import handle, laid_out
@@ -155,12 +155,20 @@ def from_matrix(asked, matrix, assume_valid=False):
     whole = m.shape[-2:] == (3, 3)
     like = asked(np.broadcast_to(np.eye(3), m.shape).copy() if whole else np.zeros(m.shape), assume_valid=assume_valid)
     if not assume_valid:
-        upright = np.linalg.det(m) > 0
-        which = np.argmin(upright.reshape(-1))
-        words = "Non-positive determinant (left-handed or null coordinate frame) in rotation matrix {}."
-        current_trace().check(handle(np.all(upright)).value, ValueError, message(words, locate()), handle(which).value)
+        demand_upright(m)
         m = convert(orthogonal)(m)
     return given(qs.from_orthogonal(m), like)
+
+
+def demand_upright(m):
+    """SciPy's error where a determinant is not positive. It shows the matrix, so plain Python is to raise it; where
+    there is none to go on as, the number of the matrix is what it says."""
+    upright = handle(~(np.linalg.det(m) <= 0))
+    which = handle(np.argmin(upright.reshape(-1)))
+    made = current_trace().root.choices
+    error = ValueError if made is None or made.insists else UnsupportedError
+    words = "Non-positive determinant (left-handed or null coordinate frame) in rotation matrix {}."
+    current_trace().check(handle(np.all(upright)).value, error, message(words, locate()), which.value)
 
 
 def orthogonal(m):
@@ -168,8 +176,7 @@ def orthogonal(m):
     gramians = np.matmul(m, np.swapaxes(m, -1, -2))
     fine = np.all(np.isclose(gramians, np.eye(3), atol=1e-12), axis=(-2, -1))
     if not np.all(fine):
-        u, _, vh = np.linalg.svd(m, full_matrices=False)
-        m = np.where(fine[..., None, None], m, np.matmul(u, vh))
+        m = np.where(fine[..., None, None], m, qs.nearest(m))
     return m
 
 
@@ -240,7 +247,7 @@ def inv(asked, quat):
 def pow_(asked, quat, n):
     q, n = numbers(quat), handle(n) if any_traced([n]) else n
     if np.shape(n) not in ((), (1,)) or np.ndim(n) and n.dtype.kind not in "biuf":
-        asked(nothing(q), np.ones(np.shape(n)))
+        asked(nothing(q), np.ones(np.shape(n)) if any_traced([n]) else n)
         refuse("a power of rotations that is no number")
     n = n.reshape(()) if np.ndim(n) else n
     known = not any_traced([n])
