@@ -23,7 +23,7 @@ COPYING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__get
 
 @functools.lru_cache(1024)
 def is_plain(kind):
-    """Whether instances of a class are their attributes and nothing else, and say so to `copy` and `pickle` too, or of a
+    """Whether instances of a class are their attributes and nothing else, and say so to `copy` and `pickle` too; a
     library's in words of its own."""
     base = base_of(kind)
     return (

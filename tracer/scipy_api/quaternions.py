@@ -17,41 +17,41 @@ from .row_solutions import beside_axis, beside_polar_rotation, polar_rotation, p
 where = np.where
 SMALL = 1e-3  # radians, up to which a series in the angle is exact to the last place
 LOCKED = 1e-7  # radians from 0 or pi, at which the two outer Euler angles cannot be told apart
-DEGREE = np.pi / 180.0
+DEGREE, RADIAN = np.pi / 180.0, 180.0 / np.pi
 
 
-def parts(x):
+def components(x):
     """The components along the last axis."""
     return [x[..., i] for i in range(x.shape[-1])]
 
 
-def stacked(*components):
-    return np.stack(np.broadcast_arrays(*components), axis=-1)
+def stacked(*xs):
+    return np.stack(np.broadcast_arrays(*xs), axis=-1)
 
 
-def squares(x):
+def square_length(x):
     """The sum of squares along the last axis, which stays."""
-    first, *others = (c * c for c in parts(x))
+    first, *others = (c * c for c in components(x))
     for c in others:
         first = first + c
     return first[..., None]
 
 
-def root(x):
+def flat_root(x):
     """The square root, whose slope at 0 is 0."""
     zero = x == 0
     return where(zero, 0.0, np.sqrt(where(zero, 1.0, x)))
 
 
-def conjugate(q):
-    x, y, z, w = parts(q)
+def conjugated(q):
+    x, y, z, w = components(q)
     return stacked(-x, -y, -z, w)
 
 
-def product(p, q):
+def composed(p, q):
     """Hamilton's product: the rotation q, and then p."""
-    a, b, c, d = parts(p)
-    x, y, z, w = parts(q)
+    a, b, c, d = components(p)
+    x, y, z, w = components(q)
     return stacked(
         d * x + w * a + (b * z - c * y),
         d * y + w * b + (c * x - a * z),
@@ -62,7 +62,7 @@ def product(p, q):
 
 def from_vector(v):
     """The exponential map of half a rotation vector."""
-    square = squares(v)
+    square = square_length(v)
     small = square <= SMALL * SMALL
     near = where(small, square, 0.0)
     angle = np.sqrt(where(small, 1.0, square))
@@ -74,7 +74,7 @@ def from_vector(v):
 def canonical(q):
     """Of a quaternion and its negative, which are one rotation, that whose last component other than 0 among (z, y, x,
     w) is positive, w before x before y before z."""
-    x, y, z, w = parts(q)
+    x, y, z, w = components(q)
     negative = (w < 0) | ((w == 0) & ((x < 0) | ((x == 0) & ((y < 0) | ((y == 0) & (z < 0))))))
     return where(negative[..., None], -q, q)
 
@@ -83,7 +83,7 @@ def to_vector(q):
     """Twice the logarithm, of the shorter way round."""
     q = canonical(q)
     v, w = q[..., :3], q[..., 3:]
-    square = squares(v)
+    square = square_length(v)
     small = square <= (SMALL / 2) ** 2 * w * w
     ratio = where(small, square, 0.0) / where(small, w * w, 1.0)  # of the tangent of half the angle
     near = 2 * (1 - ratio / 3 + ratio * ratio / 5) * np.sqrt(1 + ratio)
@@ -92,23 +92,23 @@ def to_vector(q):
 
 
 def angle_of(q):
-    return 2 * np.arctan2(root(squares(q[..., :3]))[..., 0], np.abs(q[..., 3]))
+    return 2 * np.arctan2(flat_root(square_length(q[..., :3]))[..., 0], np.abs(q[..., 3]))
 
 
-def power(q, n):
+def times_over(q, n):
     """The rotation n times over; n times the angle of the shorter way round.
 
     Of n = 1 and n = -1 it is the quaternion itself and its conjugate, not their negatives.
     """
     made = from_vector(n * to_vector(q))
-    x, y, z, w = parts(made)
-    a, b, c, d = parts(q)
+    x, y, z, w = components(made)
+    a, b, c, d = components(q)
     turned = (n == 1) & (a * x + b * y + c * z + d * w < 0) | (n == -1) & (d * w - a * x - b * y - c * z < 0)
     return where(turned[..., None], -made, made)
 
 
 def to_matrix(q):
-    x, y, z, w = parts(q)
+    x, y, z, w = components(q)
     xx, yy, zz, ww = x * x, y * y, z * z, w * w
     xy, zw, xz, yw, yz, xw = x * y, z * w, x * z, y * w, y * z, x * w
     rows = [
@@ -122,7 +122,7 @@ def to_matrix(q):
 def turned_vectors(q, v, inverse):
     """The vectors v, turned; forwards or back."""
     m = to_matrix(q)
-    x, y, z = (c[..., None] for c in parts(v))
+    x, y, z = (c[..., None] for c in components(v))
     columns = [m[..., i, :] if inverse else m[..., i] for i in range(3)]
     return columns[0] * x + columns[1] * y + columns[2] * z
 
@@ -143,12 +143,12 @@ def from_orthogonal(m):
             3: m[..., k, j] - m[..., j, k],
         }
         found = where(largest == i, stacked(*(placed[n] for n in range(4))), found)
-    return found / np.sqrt(squares(found))
+    return found / np.sqrt(square_length(found))
 
 
 def from_parameters(p):
     """Of modified Rodrigues parameters."""
-    square = squares(p)
+    square = square_length(p)
     return np.concatenate([2 * p, 1 - square], axis=-1) / (1 + square)
 
 
@@ -164,11 +164,11 @@ def about(axis, angle):
     return stacked(*(np.sin(half) if i == axis else zero for i in range(3)), np.cos(half))
 
 
-def chained(rotations, intrinsic):
+def in_turn(rotations, intrinsic):
     """Rotations one after another, each about axes that turn along, or that stay."""
     whole, *others = rotations
     for q in others:
-        whole = product(whole, q) if intrinsic else product(q, whole)
+        whole = composed(whole, q) if intrinsic else composed(q, whole)
     return whole
 
 
@@ -182,12 +182,12 @@ def to_angles(q, axes, intrinsic):
     symmetric = i == k
     k = 3 - i - j if symmetric else k
     sign = (i - j) * (j - k) * (k - i) // 2
-    c = parts(q)
+    c = components(q)
     if symmetric:
         a, b, c, d = c[3], c[i], c[j], c[k] * sign
     else:
         a, b, c, d = c[3] - c[j], c[i] + c[k] * sign, c[j] + c[3], c[k] * sign - c[i]
-    low, high = root(a * a + b * b), root(c * c + d * d)
+    low, high = flat_root(a * a + b * b), flat_root(c * c + d * d)
     middle = 2 * np.arctan2(high, low)
     at_zero, at_pi = np.abs(middle) <= LOCKED, np.abs(middle - np.pi) <= LOCKED
     locked = at_zero | at_pi

@@ -1,5 +1,5 @@
-"""What spectra give, row by row, with the derivative of the equation that it solves: equal eigenvalues or singular values
-among those that do not matter leave it as it is, to any order.
+"""What spectra give, row by row, with the derivative of the equation that it solves: equal eigenvalues or singular
+values among those that do not matter leave it as it is, to any order.
 
 Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 15.
 """
