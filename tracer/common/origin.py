@@ -11,6 +11,9 @@ SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in (
     "numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest",
 ))
+# modules of libraries in Python whose functions and classes are traced by their source, as the user's are
+SOURCES = ("scipy.spatial.transform._rotation",)
+SOURCE_FILES = tuple(os.path.join(site, *name.split(".")) + ".py" for site in SITE for name in SOURCES)
 HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
 _users = {}  # file -> bool
 
@@ -28,7 +31,7 @@ def is_user(code):
 def is_user_file(file):
     """Whether a file is none of the standard library, NumPy or jax."""
     standard = file.startswith(STDLIB) and not file.startswith(SITE)
-    return not (standard or file.startswith(LIBRARIES))
+    return not (standard or file.startswith(LIBRARIES)) or file in SOURCE_FILES
 
 
 def is_builtin(kind):

@@ -12,7 +12,7 @@ import types
 
 import numpy as np
 
-from ..common.origin import HEAP
+from ..common.origin import HEAP, SOURCES
 from ..values.array import Traced
 from ..values.texts import TracedText
 from .object_contents import slots
@@ -26,12 +26,13 @@ COPYING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__get
 
 @functools.lru_cache(1024)
 def is_plain(kind):
-    """Whether instances of a class are their attributes and nothing else, and say so to `copy` and `pickle` too."""
+    """Whether instances of a class are their attributes and nothing else, and say so to `copy` and `pickle` too; a
+    library's in words of its own."""
     base = base_of(kind)
     return (
         base in BASES
         and kind not in copyreg.dispatch_table
-        and all(getattr(kind, n, None) is getattr(base, n, None) for n in COPYING)
+        and (kind.__module__ in SOURCES or all(getattr(kind, n, None) is getattr(base, n, None) for n in COPYING))
     )
 
 

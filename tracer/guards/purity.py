@@ -182,6 +182,7 @@ FORBIDDEN_PACKAGES = (
 )
 # of SciPy: take numbers from np.random
 DRAWING = {"rvs", "resample", "random_correlation", "bootstrap", "permutation_test", "monte_carlo_test"}
+SEEDED = "_transition_to_rng."  # what SciPy puts in front of all that takes a generator, by its name there
 
 
 def place_of(f):
@@ -251,7 +252,7 @@ def listed(module, name):
             return short
     if module in ENTROPY or module.startswith(FORBIDDEN_PACKAGES):
         return REFUSED
-    if top == "scipy" and name.rpartition(".")[2] in DRAWING:
+    if top == "scipy" and (name.rpartition(".")[2] in DRAWING or name.startswith(SEEDED)):
         return REFUSED
     if module in MODULES or name in NAMES.get(module, ()):
         return PURE

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import internal, locate
-from ..common.origin import HEAP
+from ..common.origin import HEAP, SOURCES
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import run_of
@@ -43,6 +43,8 @@ def of_user(kind):
     """Whether a class is written in Python, by anybody but the libraries that we know, and us."""
     if not kind.__flags__ & HEAP:
         return False
+    if kind.__module__ in SOURCES:
+        return True
     home = kind.__module__.partition(".")[0]
     return home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
 

@@ -116,6 +116,8 @@ class SpecialisationSet:
             if place not in self.reads or self.reads[place].weaker(read):
                 self.reads[place] = read
         self.guard = guard.Guard(self.reads.values())
+        for contest in filter(None, self.contests.values()):
+            contest.forms = None  # which test the guard that was, and take the inputs that were
         kinds = {v.plain for v in self.versions}
         self.plain = kinds.pop() if len(kinds) == 1 else None
         self.endures = any(v.endures for v in self.versions)

@@ -114,7 +114,8 @@ def _instance(f):
         return types.MethodType(user(run), f)
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(numpy_source_call(run), f)
-    return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
+    found = scipys(f) if kind.__module__.startswith("_cython") else f
+    return libraries(f, found) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
 
 
 def _bound_method(f):

@@ -3,6 +3,7 @@
 import types
 
 from ...ir.parameters import annotate
+from ..common.origin import SOURCES
 from ..guards.isolation import seen_by
 from ..rewriter.converted import UNKNOWN, converted
 from ..rewriter.expressions import HOOK
@@ -11,8 +12,13 @@ CELL = types.CellType()  # holds the hooks; filled by `hooks`
 FALLBACK = types.CellType()  # what to do with functions that have no source; likewise
 
 
+STEADS = {}  # (module, name) of a library's generator, which no hooks go into -> a function that is converted for it
+
+
 def convert(function):
     """`function` with hooks; itself where there is a reason to leave it alone."""
+    if function.__module__ in SOURCES:
+        function = STEADS.get((function.__module__, function.__qualname__), function)
     code = function.__code__
     if HOOK in code.co_freevars:
         return function

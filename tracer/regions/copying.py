@@ -14,6 +14,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
+from ..common.origin import SOURCES
 from ..guards.instances import attributes, blank, is_plain, set_attributes
 from ..guards.reliance import library
 from ..guards.state import SEEN_THROUGH, UNBOUND, Slot, own
@@ -107,6 +108,19 @@ def other(x, real, *args):
     return own(real(x, *args))
 
 
+def keeps_state(kind):
+    """Whether a class of a library's that is traced by its source says itself what is copied."""
+    return kind.__module__ in SOURCES and hasattr(kind, "__setstate__")
+
+
+def by_state(x, note, copied):
+    """A copy made of a copy of what an object says is its state."""
+    call, kind = CELL.cell_contents.call, kind_of_object(x)
+    note(new := own(blank(kind)))
+    call(kind.__setstate__)(new, copied(call(kind.__getstate__)(x)))
+    return new
+
+
 @in_trace(copy.copy)
 def shallow(x):
     kind = kind_of_object(x)
@@ -119,6 +133,8 @@ def shallow(x):
     found = own_method(kind, "__copy__")
     if found is not None:
         return CELL.cell_contents.call(found)(x)
+    if keeps_state(kind):
+        return by_state(x, lambda new: None, lambda state: state)
     return (
         instance(x, lambda new: None, instance_attributes)
         if is_plain(kind) and not library(kind)
@@ -177,6 +193,8 @@ def _deep(x, memo, note):
     found = own_method(kind, "__deepcopy__")
     if found is not None:
         return CELL.cell_contents.call(found)(x, memo)
+    if keeps_state(kind):
+        return by_state(x, note, lambda state: deep(state, memo))
     if is_plain(kind) and not library(kind):
         return instance(x, note, lambda x: {name: deep(value, memo) for name, value in instance_attributes(x).items()})
     if hasattr(x, "_fields") and isinstance(x, tuple):

@@ -20,7 +20,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..rewriter import completion
 from ..values.array import Traced, TracedArray
 from ..values.array_object import ArrayObject
-from ..values.object_phi import ObjectPhi
+from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from ..values.variant import Variant
@@ -141,7 +141,7 @@ def item(owner, key, whole=True):
         return handle(owner)[key]
     if trace is not None and may_change(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
-    found = own_method(kind, "__getitem__")
+    found = own_method(kind_of_object(owner), "__getitem__")
     if found:
         return found(owner, key)
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
@@ -193,7 +193,7 @@ def set_item(value, owner, key):
             )
         owner[key] = value
         return
-    found = own_method(kind, "__setitem__")
+    found = own_method(kind_of_object(owner), "__setitem__")
     if found:
         found(owner, key, value)
         return

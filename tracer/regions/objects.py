@@ -25,7 +25,7 @@ from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
-from ..values.object_phi import ObjectPhi
+from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import array_object_calls
@@ -93,7 +93,7 @@ def is_quick(x):
 
 def method(x, name):
     """The user's special method of an object, with hooks; None where there is none."""
-    kind = type(x)
+    kind = kind_of_object(x)
     if kind in QUICK or current_trace() is None:
         return None
     found = special(kind, name)

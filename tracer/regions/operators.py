@@ -65,7 +65,7 @@ def binary(plain, name, mirror):
     """An operator of two operands, whose methods are `name` and, of the right operand, `mirror`."""
 
     def stand_in(a, b):
-        left, right = type(a), type(b)
+        left, right = kind_of_object(a), kind_of_object(b)
         if GROWING & {left, right} and current_trace() is not None:
             found, a, b = of_lists(name, a, b)
             if found is not NotImplemented:
@@ -129,9 +129,9 @@ def yields(kind, other):
     where they are told."""
     if is_builtin(kind) or kind is TracedScalar:
         return True
-    return kind is TracedArray and (
-        getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0
-    )
+    of = kind_of_object(other)
+    told = getattr(of, "__array_ufunc__", 0) is None or getattr(of, "__array_priority__", 0) > 0
+    return kind is TracedArray and told
 
 
 def changed_in_place(plain, name, a, b):
@@ -149,7 +149,7 @@ def inplace(plain, name, otherwise):
         if type(a) is GrownList:
             extending(list_behind(a))(b)
             return a
-        kind = type(a)
+        kind = kind_of_object(a)
         if meets(a, b):
             return operated_in_place(plain, name, otherwise, a, b)
         if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
@@ -171,7 +171,7 @@ def unary(plain, name):
     def stand_in(a):
         if isinstance(a, ArrayObject):
             return unary_of(plain, name, a)
-        own = None if type(a) in OWN else special(type(a), name)
+        own = None if type(a) in OWN else special(kind_of_object(a), name)
         return handed(plain, a) if own is None else call(own)(a)
 
     return stand_in
@@ -193,7 +193,7 @@ def contained(a, b):
     b = b if trace is None else trace.root.outside.seen(b)
     if meets(a, b):
         return among_elements(a, b, contained)
-    own = None if type(b) in OWN else special(type(b), "__contains__")
+    own = None if type(b) in OWN else special(kind_of_object(b), "__contains__")
     if own is None:
         own = type(b) not in OWN and (special(type(b), "__iter__") or special(type(b), "__getitem__"))
         if own and getattr(type(b), "__contains__", MIXED_IN["__contains__"]) is MIXED_IN["__contains__"]:

@@ -13,6 +13,7 @@ from ...ir.rules.fold import uniform
 from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, Untold, message, with_note
 from ..common.frames import locate
+from .acting import Acting
 from .elements import Element
 from .speculate import Assumption, holds
 from .status import BITS, PASSED, Check, failed, passed, quoting
