@@ -69,7 +69,8 @@ LEAVES = {
     "asked": ["s"],
 }
 STEPS = {  # of a trip: what it stores in, what
-    "r": ["r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9", "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)", "Rotation.from_quat(r.as_quat())"],
+    "r": ["r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9",
+          "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)", "Rotation.from_quat(r.as_quat())"],
     "w": ["np.tanh(w + r.apply(<vector>))", "w * 0.5 + r.as_euler('zyx')", "r.as_rotvec()", "r.as_matrix() @ w"],
 }
 CHANGES = ["p[1] = <one>", "p[0] = p[2]", "p[:2] = <many>[1:]", "p = p[::-1]", "p = <one> * p"]
@@ -96,7 +97,8 @@ def draw(rng):
             lines.append(f"for i in range({rng.choice([2, 5, 20, 40])}):")
             lines += [f"    {name} = {grow(rng.choice(STEPS[name]), 1)}" for name in rng.choice(["r", "rw", "wr"])]
         elif kind == "kept":
-            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):", f"    r = {grow(rng.choice(STEPS['r']), 1)}", f"    k{n}.append(r.as_rotvec())"]
+            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):"]
+            lines += [f"    r = {grow(rng.choice(STEPS['r']), 1)}", f"    k{n}.append(r.as_rotvec())"]
             results.append(f"np.array(k{n})")
         elif kind == "items":
             lines += ["for q in p:", f"    {rng.choice(['r = r * q', 'w = w + q.apply(w)', 'r = q.inv() * r ** 0.5'])}"]

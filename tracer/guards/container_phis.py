@@ -7,7 +7,7 @@ thrown away forbids anything, each trace knows those that it has made itself.
 
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate, variable_name
-from ..values.speculate import open_choice, unmerged
+from ..values.capturing import open_choice, unmerged
 from ..values.storage import current_trace
 
 HINT = "Let both sides change the items of one list, or take a copy where it is chosen: xs = list(ys)."

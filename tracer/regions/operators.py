@@ -17,6 +17,7 @@ from ..guards.context_managers import refuse_filters, refuse_manager
 from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.object_phi import kind_of_object
 from ..values.storage import current_trace
 from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
 from .bounded_lists import bounded_list
