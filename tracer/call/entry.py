@@ -227,9 +227,8 @@ class SignatureEntry(Attempts, Fallbacks):
         way = missing.path or tuple(map(repr, leaves))  # of floats it is not told
         self.have_patience(tuple(k.type for k in kinds), here, way)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
-        as_told = version.path[: len(missing.path)] == missing.path
-        if not as_told and all(isinstance(truth, bool) for _, truth in missing.path):
-            raise Undecided("it takes another way each time it is traced with the same arguments")
+        if version.path[: len(missing.path)] != missing.path:
+            missing.tree.loose = True
         known = missing.tree.versions.get(version.path)
         if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
             raise Undecided

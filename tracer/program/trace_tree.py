@@ -31,6 +31,7 @@ class Tree:
 
     def __init__(self):
         self.versions, self.current = {}, None
+        self.loose = False  # whether a trace has made other choices by value than those before it on its way
 
     def add(self, version):
         if len(self.versions) >= MOST and version.path not in self.versions:
@@ -40,6 +41,9 @@ class Tree:
     def lines(self, numbers, depth=0, members=None):
         """The tree as text, a line a decision or trace; `numbers` are those of the versions."""
         members = list(self.versions.values()) if members is None else members
+        if self.loose:
+            ways = [[f"{a}: {str(a.truth).lower()}" for a in v.assumed] for v in members]
+            return [f"{', '.join(way[:4])}{', ...' * (len(way) > 4)}  trace {numbers[v]}" for v, way in zip(members, ways)]
         if len(members[0].assumed) == depth:
             return [f"trace {numbers[members[0]]}"]
         lines = [str(members[0].assumed[depth])]
@@ -99,6 +103,8 @@ class Tree:
             return others[-1]
         path = (*before, (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
         found = self.find(path, types)
+        if self.loose and (found is None or found in tried):  # any whose assumptions hold is right
+            found = next((v for v in self.versions.values() if v.fits(types) and v not in tried), None)
         if found is None:
             raise SideExit(self, path)
         if found in tried:

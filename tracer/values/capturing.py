@@ -41,12 +41,17 @@ def captured_or_taken(test, both, one):
         with capturing(test):
             return both()
     value = predicate(test)
+    number = made.numbers.setdefault(value, len(made.numbers))
+    taken = len(made.taken)
     try:
         with capturing(test):
             return both()
     except ByValue as signal:
-        if signal.choice != made.numbers[value]:
+        if signal.choice != number:
             raise
+    if len(made.taken) == taken:  # choices within have no numbers in a trace that makes this one at once
+        made.numbers = {v: n for v, n in made.numbers.items() if n <= number}
+        made.wanted -= {n for n in made.wanted if type(n) is int and n > number}
     return one(made.truth(value))
 
 
