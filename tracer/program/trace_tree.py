@@ -43,7 +43,8 @@ class Tree:
         members = list(self.versions.values()) if members is None else members
         if self.loose:
             ways = [[f"{a}: {str(a.truth).lower()}" for a in v.assumed] for v in members]
-            return [f"{', '.join(way[:4])}{', ...' * (len(way) > 4)}  trace {numbers[v]}" for v, way in zip(members, ways)]
+            said = [f"{', '.join(way[:4])}{', ...' * (len(way) > 4)}" for way in ways]
+            return [f"{text}  trace {numbers[v]}" for v, text in zip(members, said)]
         if len(members[0].assumed) == depth:
             return [f"trace {numbers[members[0]]}"]
         lines = [str(members[0].assumed[depth])]
