@@ -19,6 +19,7 @@ import random_histories
 import random_identity
 import random_keys
 import random_lists
+import random_made
 import random_merges
 import random_numbers
 import random_numpy
@@ -94,6 +95,7 @@ FAMILIES = {
     "numbers": number,
     "merges": run_of(random_merges),
     "keys": run_of(random_keys),
+    "made": run_of(random_made),
     "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

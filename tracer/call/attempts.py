@@ -14,6 +14,7 @@ from ...ir.pipeline import run as optimise
 from ..capture.capture import capture
 from ..capture.causes import explained
 from ..capture.int_ranges import fit
+from ..capture.remaking import is_value
 from ..capture.suspended import refuse_generator
 from ..common import progress
 from ..common.errors import ConcretizationError, UnsupportedError, Untold, WengertError, called_outside, is_own, message
@@ -32,6 +33,19 @@ from ..values.storage import current_trace
 
 def same_number(a, b):
     return guard.snapshot(a) == guard.snapshot(b)
+
+
+def is_whole(error):
+    """Whether an exception that has ended a trace is as the function made it: what was stored into the attributes of
+    objects has been put back by now."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        held = [v for k, v in vars(error).items() if k != "__notes__"]
+        if not all(is_value(v) for v in (*error.args, *held, getattr(error, "obj", None))):
+            return False
+        error = error.__cause__ or error.__context__
+    return True
 
 
 class Attempts:
@@ -173,10 +187,11 @@ class Attempts:
             if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
                 self.fixed.update(promoted)
                 return None
-            changed = any(e is error for e in made[-1].changed_errors) or hidden(error) is not None
-            if changed and not isinstance(error, WengertError):
+            traced = hidden(error) is not None
+            changed = any(e is error for e in made[-1].changed_errors) or not is_whole(error)
+            if (traced or changed) and not isinstance(error, WengertError):
                 untold = Untold.of(error)
-                untold.error = None  # which holds what is traced
+                untold.error = None if traced else error
                 raise untold.with_traceback(error.__traceback__) from None
             made = without_internals(explained(error))
             if made is error:
