@@ -20,6 +20,7 @@ import random_holders
 import random_identity
 import random_keys
 import random_lists
+import random_made
 import random_merges
 import random_numbers
 import random_numpy
@@ -96,6 +97,7 @@ FAMILIES = {
     "numbers": number,
     "merges": run_of(random_merges),
     "keys": run_of(random_keys),
+    "made": run_of(random_made),
     "choices": random_choices.run,
     "holders": run_of(random_holders),
     "objects": run_of(random_objects),

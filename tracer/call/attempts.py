@@ -13,6 +13,7 @@ from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
 from ..capture.capture import capture
 from ..capture.causes import explained
+from ..capture.remaking import is_value
 from ..capture.suspended import refuse_generator
 from ..common import progress
 from ..common.errors import UnsupportedError, Untold, WengertError, called_outside, is_own, message
@@ -38,6 +39,19 @@ def same_number(a, b):
 
 class MustKnow(Exception):
     """A call is to be traced again, with ints known that the traces took in."""
+
+
+def is_whole(error):
+    """Whether an exception that has ended a trace is as the function made it: what was stored into the attributes of
+    objects has been put back by now."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        held = [v for k, v in vars(error).items() if k != "__notes__"]
+        if not all(is_value(v) for v in (*error.args, *held, getattr(error, "obj", None))):
+            return False
+        error = error.__cause__ or error.__context__
+    return True
 
 
 class Attempts:
@@ -202,10 +216,11 @@ class Attempts:
             # numbers that keep changing are traced: what takes Python's alone may raise anything
             if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
                 return None
-            changed = any(e is error for e in made[-1].changed_errors) or hidden(error) is not None
-            if changed and not isinstance(error, WengertError):
+            traced = hidden(error) is not None
+            changed = any(e is error for e in made[-1].changed_errors) or not is_whole(error)
+            if (traced or changed) and not isinstance(error, WengertError):
                 untold = Untold.of(error)
-                untold.error = None  # which holds what is traced
+                untold.error = None if traced else error
                 raise untold.with_traceback(error.__traceback__) from None
             made = without_internals(explained(error))
             if made is error:

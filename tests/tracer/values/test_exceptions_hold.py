@@ -1,5 +1,6 @@
 """Exceptions hold what plain Python's hold: their arguments, attributes, causes and words, whoever catches them."""
 
+import re
 import warnings
 
 import numpy as np
@@ -149,7 +150,23 @@ def caught_key(x):
         return error.args
 
 
+class Held:
+    def __init__(self, a):
+        self.a = a
+
+
+def holds_what_it_has_made(x):
+    held = Held([1.0])
+    held.a.append(2.0)
+    raise ValueError(held)
+
+
+def asks_what_is_not_there(x):
+    return Held(x[0]).missing
+
+
 FUNCTIONS = [
+    holds_what_it_has_made, asks_what_is_not_there,
     caught_index, caught_key,
     asserts_bare, asserts_text, asserts_words, asserts_tuple, asserts_number, asserts_what_raises, asserts_in_a_loop, caught_assertion,
     chosen_key, marked, caught, caught_arguments, caught_sometimes, chained, in_its_wake,
@@ -163,9 +180,11 @@ def told(x):
         notes = [n for n in getattr(x, "__notes__", ()) if "Wengert" not in n and "an assertion failed" not in n]
         held = {k: told(v) for k, v in vars(x).items() if k != "__notes__"}
         within = told(x.exceptions) if isinstance(x, ExceptionGroup) else None
-        return type(x), told(x.args), str(x), held, notes, told(x.__cause__), told(x.__context__), within
+        return type(x), told(x.args), re.sub(r"at 0x\w+", "", str(x)), held, notes, told(x.__cause__), told(x.__context__), within
     if isinstance(x, list | tuple):
         return type(x), [told(v) for v in x]
+    if isinstance(x, Held):
+        return type(x), told(x.a)
     if isinstance(x, dict):
         return {k: told(v) for k, v in x.items()}
     return type(x), getattr(x, "dtype", None), np.asarray(x).tolist()
