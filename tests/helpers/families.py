@@ -24,6 +24,7 @@ import random_numbers
 import random_numpy
 import random_objects
 import random_outside
+import random_rotations
 import random_strangers
 import random_subclasses
 import random_types
@@ -97,6 +98,7 @@ FAMILIES = {
     "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
+    "rotations": random_rotations.run,
     "subclasses": run_of(random_subclasses),
     "draws": run_of(random_draws),
     "flow": flow(False),
