@@ -41,9 +41,11 @@ RULES = {
         "Rotation.from_rotvec(<vector>)", "Rotation.from_euler(<seq>, <vector>)", "Rotation.from_euler('z', <number>)",
         "Rotation.from_euler('xy', [<number>, s])", "Rotation.from_euler(<seq>, <vector>, degrees=True)", "Rotation.from_quat(Q[0])",
         "Rotation.from_quat(Q[1], scalar_first=True)", "Rotation(Q[2])", "Rotation.from_mrp(<vector>)", "(<one> * <one>)", "<one>.inv()",
-        "(<one> ** <number>)", "(<one> ** 2)", "(<one> ** -1)", "<many>[1]", "<many>[-1]", "Rotation.from_matrix(<one>.as_matrix())", "copy.copy(<one>)",
+        "(<one> ** <number>)", "(<one> ** 2)", "(<one> ** -1)", "<many>[1]", "<many>[-1]", "Rotation.from_matrix(<one>.as_matrix())",
+        "copy.copy(<one>)",
         "ONE", "Rotation.identity()", "(<one> if <number> > 0.123 else <one>)", "Slerp([0, 1, 2.5], <many>)(1.2)",
-        "Rotation.from_matrix(np.eye(3) * 2 + np.tanh(np.outer(<vector>, v)) * 0.3)", "[r for r in <many>][0]", "max([<one>, <one>], key=Rotation.magnitude)",
+        "Rotation.from_matrix(np.eye(3) * 2 + np.tanh(np.outer(<vector>, v)) * 0.3)", "[r for r in <many>][0]",
+        "max([<one>, <one>], key=Rotation.magnitude)",
     ],
     "many": [
         "Rotation.from_rotvec(<vectors>)", "Rotation.from_euler(<seq>, <vectors>)", "Rotation.from_quat(Q)", "(<one> * <many>)", "(<many> * <one>)",
@@ -67,9 +69,12 @@ LEAVES = {
     "asked": ["s"],
 }
 STEPS = {  # of a trip: what it stores in, what
-    "r": ["r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9", "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)", "Rotation.from_quat(r.as_quat())"],
+    "r": [
+        "r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9", "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)",
+        "Rotation.from_quat(r.as_quat())",
+    ],
     "w": ["np.tanh(w + r.apply(<vector>))", "w * 0.5 + r.as_euler('zyx')", "r.as_rotvec()", "r.as_matrix() @ w"],
-}
+}  # fmt: skip
 CHANGES = ["p[1] = <one>", "p[0] = p[2]", "p[:2] = <many>[1:]", "p = p[::-1]", "p = <one> * p"]
 ONE = Rotation and Rotation.from_rotvec([0.3, -0.5, 0.2])
 MANY = Rotation and Rotation.from_euler("xyz", [[0.1, 0.2, 0.3], [1.0, -0.4, 2.0], [-0.7, 0.9, 0.1]])
@@ -92,9 +97,10 @@ def draw(rng):
             results.append(f"a{n}")
         elif kind == "loop":
             lines.append(f"for i in range({rng.choice([2, 5, 20, 40])}):")
-            lines += [f"    {name} = {grow(rng.choice(STEPS[name]), 1)}" for name in rng.choice(["r", "rw", "wr"])]
+            lines += [f"    {x} = {grow(rng.choice(STEPS[x]), 1)}" for x in rng.choice(["r", "rw", "wr"])]
         elif kind == "kept":
-            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):", f"    r = {grow(rng.choice(STEPS['r']), 1)}", f"    k{n}.append(r.as_rotvec())"]
+            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):", f"    r = {grow(rng.choice(STEPS['r']), 1)}"]
+            lines.append(f"    k{n}.append(r.as_rotvec())")
             results.append(f"np.array(k{n})")
         elif kind == "items":
             lines += ["for q in p:", f"    {rng.choice(['r = r * q', 'w = w + q.apply(w)', 'r = q.inv() * r ** 0.5'])}"]
