@@ -26,6 +26,7 @@ import random_numbers
 import random_numpy
 import random_objects
 import random_outside
+import random_rotations
 import random_strangers
 import random_subclasses
 import random_types
@@ -102,6 +103,7 @@ FAMILIES = {
     "holders": run_of(random_holders),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
+    "rotations": random_rotations.run,
     "subclasses": run_of(random_subclasses),
     "draws": run_of(random_draws),
     "flow": flow(False),

@@ -44,8 +44,8 @@ RULES = {
         "(<one> ** <number>)", "(<one> ** 2)", "(<one> ** -1)", "<many>[1]", "<many>[-1]", "Rotation.from_matrix(<one>.as_matrix())",
         "copy.copy(<one>)",
         "ONE", "Rotation.identity()", "(<one> if <number> > 0.123 else <one>)", "Slerp([0, 1, 2.5], <many>)(1.2)",
-        "Rotation.from_matrix(np.eye(3) * 2 + np.tanh(np.outer(<vector>, v)) * 0.3)",
-        "[r for r in <many>][0]", "max([<one>, <one>], key=Rotation.magnitude)",
+        "Rotation.from_matrix(np.eye(3) * 2 + np.tanh(np.outer(<vector>, v)) * 0.3)", "[r for r in <many>][0]",
+        "max([<one>, <one>], key=Rotation.magnitude)",
     ],
     "many": [
         "Rotation.from_rotvec(<vectors>)", "Rotation.from_euler(<seq>, <vectors>)", "Rotation.from_quat(Q)", "(<one> * <many>)", "(<many> * <one>)",
@@ -69,10 +69,12 @@ LEAVES = {
     "asked": ["s"],
 }
 STEPS = {  # of a trip: what it stores in, what
-    "r": ["r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9",
-          "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)", "Rotation.from_quat(r.as_quat())"],
+    "r": [
+        "r * <one>", "<one> * r", "r.inv() * <one>", "r ** 0.9", "Rotation.from_rotvec(r.apply(v) + 0.1 * i * <vector>)",
+        "Rotation.from_quat(r.as_quat())",
+    ],
     "w": ["np.tanh(w + r.apply(<vector>))", "w * 0.5 + r.as_euler('zyx')", "r.as_rotvec()", "r.as_matrix() @ w"],
-}
+}  # fmt: skip
 CHANGES = ["p[1] = <one>", "p[0] = p[2]", "p[:2] = <many>[1:]", "p = p[::-1]", "p = <one> * p"]
 ONE = Rotation and Rotation.from_rotvec([0.3, -0.5, 0.2])
 MANY = Rotation and Rotation.from_euler("xyz", [[0.1, 0.2, 0.3], [1.0, -0.4, 2.0], [-0.7, 0.9, 0.1]])
@@ -95,10 +97,10 @@ def draw(rng):
             results.append(f"a{n}")
         elif kind == "loop":
             lines.append(f"for i in range({rng.choice([2, 5, 20, 40])}):")
-            lines += [f"    {name} = {grow(rng.choice(STEPS[name]), 1)}" for name in rng.choice(["r", "rw", "wr"])]
+            lines += [f"    {x} = {grow(rng.choice(STEPS[x]), 1)}" for x in rng.choice(["r", "rw", "wr"])]
         elif kind == "kept":
-            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):"]
-            lines += [f"    r = {grow(rng.choice(STEPS['r']), 1)}", f"    k{n}.append(r.as_rotvec())"]
+            lines += [f"k{n} = []", f"for i in range({rng.choice([3, 20])}):", f"    r = {grow(rng.choice(STEPS['r']), 1)}"]
+            lines.append(f"    k{n}.append(r.as_rotvec())")
             results.append(f"np.array(k{n})")
         elif kind == "items":
             lines += ["for q in p:", f"    {rng.choice(['r = r * q', 'w = w + q.apply(w)', 'r = q.inv() * r ** 0.5'])}"]
@@ -118,23 +120,27 @@ def laid_open(x):
     return [type(x).__name__, x._backend.__name__, x._single, x._quat.copy()] if Rotation and type(x) is Rotation else x
 
 
-def outcome(f, given):
+def outcome(f, given, frames):
+    """What a call comes to, and leaves of the rotations outside, which are as they were before it."""
+    for r, held in frames:
+        r._quat[...] = held
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            return laid_open(f(*given)), [str(w.message) for w in told if w.category is UserWarning]
+            made = laid_open(f(*given)), [str(w.message) for w in told if w.category is UserWarning]
         except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
-            return f"{type(error).__name__}: {error}", None
+            made = f"{type(error).__name__}: {error}", None
+    return made, [laid_open(r) for r, _ in frames]
 
 
 def differences(case):
     if Rotation is None or not hasattr(Rotation, "_from_raw_quat"):
         return "refused: SciPy's rotations are not written in Python here"
     rng, plain = np.random.default_rng(case.seed), function(case.text, f"rotations {case.seed}")
-    compiled = jit(plain)
+    compiled, frames = jit(plain), [(r, r._quat.copy()) for r in (plain.__globals__["ONE"], plain.__globals__["MANY"])]
     for _ in range(case.calls):
         given = [rng.normal(size=3), rng.normal(size=(COUNT, 3)), rng.normal(size=(COUNT, 4)), rng.normal()]
-        want, got = outcome(plain, copy.deepcopy(given)), outcome(compiled, copy.deepcopy(given))
+        want, got = (outcome(f, copy.deepcopy(given), frames) for f in (plain, compiled))
         try:
             agree(got, want, 1e-9)
         except AssertionError as error:

@@ -328,7 +328,8 @@ def is_row(x, trace):
     """Whether an array is all of its memory, made in the loop, and lies in it as a row of another does; or is one of
     several that the trip has made, as data decide."""
     storage = x.storage
-    if x.chain or not x.writeable or not x.shadow.flags.c_contiguous:
+    whole = not x.chain or storage.unnamed and x.size == storage.value.type.size
+    if not whole or not x.writeable or not x.shadow.flags.c_contiguous:
         return False
     if type(storage) is AliasSet:
         return not storage.mixed and all(is_memory_of_trip(m, trace) for m in memories(storage))

@@ -18,7 +18,7 @@ from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import call_function
 from ..numpy_api.scipy_registry import any_traced, captures, refuse
 from ..regions.convert import STEADS, convert
-from ..values.array import wrap
+from ..values.array import fresh
 from ..values.storage import current_trace
 from . import quaternions as qs
 from .stats import demand
@@ -73,7 +73,9 @@ def doubles(x, what="rotations"):
 def as_given_back(result, like):
     """The result, in the shape and memory of what SciPy gives."""
     result = handle(result).reshape(like.shape)
-    return wrap(result.value) if like.flags.c_contiguous else laid_out(result.value, np.empty_like(like))
+    made = fresh(result.value) if like.flags.c_contiguous else laid_out(result.value, np.empty_like(like))
+    made.storage.unnamed = True
+    return made
 
 
 def nothing(q):

@@ -36,6 +36,7 @@ import random_outside
 import scipy.interpolate
 import scipy.optimize
 import scipy.sparse
+import scipy.spatial.transform
 from compare import agree
 
 from wengert import ConcretizationError, Fallback, UnsupportedError, grad, jit, vmap
@@ -277,6 +278,8 @@ REFUSED = [
     lambda x: x * CONTEXT.set(3.0).old_value,
     lambda x: x * json.load(pathlib.Path("b.txt").open()),
     lambda x: x * scipy.stats.norm.rvs(),
+    lambda x: x * scipy.spatial.transform.Rotation.random().magnitude(),
+    lambda x: x * scipy.sparse.random_array((2, 2), density=1.0).sum(),
     lambda x: x * mock.Mock(return_value=2.0)(),
     lambda x: (np.savetxt("c.txt", x), np.loadtxt("c.txt"))[1],
     lambda x: within(x, contextlib.redirect_stdout(io.StringIO()), print),

@@ -397,3 +397,78 @@ def test_derivatives_and_lanes():
 def test_random_programs(seed):
     found = random_choices.run(seed)
     assert found.verdict != "different", f"{found.why}\n{found.text}"
+
+
+class Turn:
+    """One that Python's syntax asks."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __mul__(self, other):
+        return Turn(self.x * other.x + 0.1)
+
+    def __imul__(self, other):
+        return Turn(self.x * other.x + 0.2)
+
+    def __rmul__(self, other):
+        return Turn(self.x * other)
+
+    def __neg__(self):
+        return Turn(-self.x)
+
+    def __lt__(self, other):
+        return self.x < other.x
+
+    def __eq__(self, other):
+        return self.x == other.x
+
+    def __getitem__(self, k):
+        return self.x + k
+
+    def __contains__(self, x):
+        return x < self.x
+
+    def __iter__(self):
+        return iter([self.x, self.x + 1])
+
+    def __len__(self):
+        return 3 if self is not None else 2
+
+    def __abs__(self):
+        return abs(self.x)
+
+    def __float__(self):
+        return float(self.x)
+
+
+def multiplied(r, p, w):
+    r *= p
+    return r
+
+
+ASKS = {
+    "mul": lambda r, p, w: r * p, "right": lambda r, p, w: p * r, "rmul": lambda r, p, w: 0.5 * r, "imul": multiplied, "neg": lambda r, p, w: -r,
+    "lt": lambda r, p, w: p if r < p else r * p, "gt": lambda r, p, w: p if p < r else r * p, "eq": lambda r, p, w: r if r == p else p,
+    "item": lambda r, p, w: Turn(w + r[1] * 0.1), "in": lambda r, p, w: p if 0.2 in r else r * p, "sum": lambda r, p, w: Turn(sum(r) * 0.1 + w),
+    "max": lambda r, p, w: Turn(max(*r) * 0.1 + w), "abs": lambda r, p, w: Turn(abs(r) + w), "float": lambda r, p, w: Turn(float(r) + w),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_syntax_asks_an_object_that_a_loop_carries(name):
+    def carried(w):
+        r = Turn(0.0)
+        for x in w:
+            r = ASKS[name](r, Turn(x), x)
+        return r.x
+
+    def chosen(w):
+        r = Turn(w[0]) if w[1] > 0.5 else Turn(w[2])
+        return ASKS[name](r, Turn(w[3]), w[4]).x
+
+    for f in (carried, chosen):
+        compiled = jit(f)
+        for seed in range(3):
+            w = np.random.default_rng(seed).random(40)
+            np.testing.assert_allclose(compiled(w), f(w), rtol=1e-12)

@@ -577,8 +577,11 @@ def test_integrals_of_functions_that_close_over_values_and_on_lanes():
 def test_every_name_of_the_tables_is_tested():
     assert set(FUNCTIONS["scipy.special"]) == WHOLE.keys() and set(FUNCTIONS["scipy.linalg"]) == LINALG.keys()
     modules = "special linalg signal ndimage integrate optimize"  # the last in test_optimize.py
-    assert FUNCTIONS.keys() | RULES.keys() == {f"scipy.{m}" for m in modules.split()}
+    beneath = {m for m in FUNCTIONS if "._" in m}  # what the classes of scipy.spatial ask, in test_rotations.py
+    assert (FUNCTIONS.keys() | RULES.keys()) - beneath == {f"scipy.{m}" for m in modules.split()}
     for module, table in [*FUNCTIONS.items(), *RULES.items()]:
+        if module in beneath:
+            continue
         assert [name for name in table if not hasattr(sys.modules[module], name) and name != "softplus"] == []
 
 
