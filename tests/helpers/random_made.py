@@ -156,8 +156,9 @@ def history(f, space, numbers):
         except WengertError:
             raise
         except Exception as error:
-            # what it stores stays as it was, see semantics.md
-            result, raised = error, "raises " + re.sub(r"made compiled|at 0x\w+", "made", str(error)).replace(" made>", ">")
+            # and what it stores stays as it was, see semantics.md
+            said = re.sub(r"made compiled|at 0x\w+", "made", str(error)).replace(" made>", ">")
+            result, raised = error, f"raises {said}"
             space["OUT"][:] = before[0]
             vars(space["HELD"]).clear()
             vars(space["HELD"]).update(before[1])
