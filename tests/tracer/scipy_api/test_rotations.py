@@ -388,7 +388,7 @@ def test_what_is_left_to_scipy_says_so():
 # -- derivatives -----------------------------------------------------------------------------------
 
 WEIGHT, AXIS = RNG.normal(size=(3, 3)), RNG.normal(size=3)
-FLAT = np.eye(3) * 1.7
+FLAT = np.eye(3) * 9.0
 SMOOTH = {
     "matrix": lambda x: (Rotation.from_rotvec(x).as_matrix() * WEIGHT).sum(),
     "apply": lambda x: Rotation.from_rotvec(x).apply(AXIS) @ WEIGHT[0],
