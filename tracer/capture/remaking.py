@@ -91,7 +91,7 @@ class Makeup(NamedTuple):
     fill: Any
 
 
-def nothing(x):
+def no_parts(x):
     return ()
 
 
@@ -100,10 +100,10 @@ def new_of(base):
 
 
 def sequence(base):
-    return Makeup(nothing, base.__iter__, new_of(base), lambda new, state, parts: base.extend(new, parts))
+    return Makeup(no_parts, base.__iter__, new_of(base), lambda new, state, parts: base.extend(new, parts))
 
 
-def mapping(base, more=nothing, finish=lambda new, parts: None):
+def mapping(base, more=no_parts, finish=lambda new, parts: None):
     """A dict: its keys, and what stands there; what it has beside those comes first."""
 
     def fill(new, keys, parts):
@@ -117,11 +117,11 @@ def mapping(base, more=nothing, finish=lambda new, parts: None):
 
 def members(base):
     """A set, whose members are found by their hashes: `refuse_keys`."""
-    return Makeup(base.copy, nothing, new_of(base), lambda new, held, parts: base.update(new, held))
+    return Makeup(base.copy, no_parts, new_of(base), lambda new, held, parts: base.update(new, held))
 
 
 def valued(base):
-    return Makeup(base.__getnewargs__, nothing, lambda kind, given: base.__new__(kind, *given), None)
+    return Makeup(base.__getnewargs__, no_parts, lambda kind, given: base.__new__(kind, *given), None)
 
 
 def from_parts(parts, make):
@@ -145,8 +145,8 @@ def put_factory(new, parts):
 
 
 MAKEUPS = {
-    object: Makeup(nothing, nothing, new_of(object), None),
-    types.SimpleNamespace: Makeup(nothing, nothing, new_of(types.SimpleNamespace), None),
+    object: Makeup(no_parts, no_parts, new_of(object), None),
+    types.SimpleNamespace: Makeup(no_parts, no_parts, new_of(types.SimpleNamespace), None),
     list: sequence(list),
     collections.deque: sequence(collections.deque)._replace(state=lambda x: x.maxlen, blank=empty_queue),
     dict: mapping(dict),
@@ -155,9 +155,9 @@ MAKEUPS = {
         blank=new_of(collections.defaultdict)
     ),
     set: members(set),
-    bytearray: Makeup(bytearray.copy, nothing, buffer_of, None),
+    bytearray: Makeup(bytearray.copy, no_parts, buffer_of, None),
     array.array: Makeup(
-        lambda x: array.array(x.typecode, x), nothing,
+        lambda x: array.array(x.typecode, x), no_parts,
         lambda kind, held: array.array.__new__(kind, held.typecode, held), None,
     ),
     **{base: valued(base) for base in VALUED},
@@ -179,13 +179,13 @@ def makeup_of(x):
 
 
 def of_exception(x, base):
-    """Likewise of an exception: one that has been raised holds the frames it went through."""
+    """Likewise of an exception: one that has been raised is made again without the frames it went through, and without
+    the exceptions that it came from."""
     in_c = [c for c in type(x).__mro__ if is_in_c(c)]
-    raised = x.__traceback__, x.__cause__, x.__context__
-    if any(c.__basicsize__ > BaseException.__basicsize__ for c in in_c) or any(r is not None for r in raised):
+    if any(c.__basicsize__ > BaseException.__basicsize__ for c in in_c):
         return None
     put = lambda new, state, parts: ARGS.__set__(new, parts[0])
-    return Makeup(nothing, lambda x: (ARGS.__get__(x),), new_of(base), put)
+    return Makeup(no_parts, lambda x: (ARGS.__get__(x),), new_of(base), put)
 
 
 def hashed(x):
