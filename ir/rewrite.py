@@ -96,26 +96,21 @@ class Rule:
 
     def matches(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Iterator[Bound]:
         """The bindings under which the equation fits, those that fail `where` left out."""
-        if self.pattern is None:
-            found = ({"op": op, "operands": operands, "attrs": attrs},)
-        else:
-            found = match_call(self.pattern, operands, attrs, {})
+        alone = {"op": op, "operands": operands, "attrs": attrs}
+        found = (alone,) if self.pattern is None else match_call(self.pattern, operands, attrs, {})
         for bound in found:
             if self.where is None or self.where(*[bound[n] for n in self._where_names]):
                 yield bound
 
     def inner(self, operands: Sequence[Any], bound: Bound) -> list[Eqn]:
         """The equations below the root that the rule looked at, readers first."""
-        matched = (
-            [x for pattern, x in bound.items() if isinstance(pattern, Pat)] if self.pattern is not None else operands
-        )
+        matched = operands if self.pattern is None else [x for k, x in bound.items() if isinstance(k, Pat)]
         return list(dict.fromkeys(x.eqn for x in matched if isinstance(x, Value) and x.eqn is not None))
 
     def build(self, bound: Bound) -> Any:
         """Append the replacement to the current builder; None when a computed rule declines."""
-        if self.computed:
-            return self.replacement(*[bound[n] for n in self._names])
-        return _build(self.replacement, bound)
+        given = [bound[n] for n in self._names]
+        return self.replacement(*given) if self.computed else _build(self.replacement, bound)
 
     def __str__(self) -> str:
         return f"{self.text}  {self.place}"

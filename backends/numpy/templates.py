@@ -1,7 +1,6 @@
 """Ops whose quickest NumPy is not the body of their declaration: (writer, equation, *what is held of the operands) ->
 statements, or None."""
 
-import functools
 import math
 
 import numpy as np
@@ -72,18 +71,10 @@ def limited(writer, eqn, low, x, high):
         return writer.keep(eqn.results[0], f"np.minimum({most}, {high.text})", shape, new=True)
     low, x, high = (_number(o.value) if isinstance(o, Lit) else h.text for o, h in zip(eqn.operands, held))
     short = literal[1] or t.kind == "b" or t.size <= (SHORT if t.kind == "f" else SHORT // 2)
-    text = f"np.clip({x}, {low}, {high})"
-    if short:
-        text = f"np.maximum({low}, {x})" if takes_second(t.dtype) else f"np.maximum({x}, {low})"
-        text = f"np.minimum({high}, {text})" if takes_second(t.dtype) else f"np.minimum({text}, {high})"
+    bounds = eqn.operands[0], eqn.operands[2]
+    told = t.kind != "f" or all(isinstance(o, Lit) and o.value != 0 for o in bounds)  # which zero np.clip keeps
+    text = f"np.minimum(np.maximum({x}, {low}), {high})" if short and told else f"np.clip({x}, {low}, {high})"
     return writer.keep(eqn.results[0], text, shape, new=True)
-
-
-@functools.cache
-def takes_second(dtype):
-    """Whether of 0.0 and -0.0 NumPy's maximum and minimum give the second here: `np.clip` keeps the number itself."""
-    x = np.zeros(2, dtype)
-    return dtype.kind == "f" and bool(np.signbit(np.maximum(x, -x)).all() and not np.signbit(np.minimum(-x, x)).any())
 
 
 def converted(writer, eqn, x):

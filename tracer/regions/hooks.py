@@ -317,7 +317,8 @@ def asserted(test, *text):
         return known
     made = bool(text) and isinstance(text[0], types.FunctionType)
     said = str(text[0]) if text and not made else message("\nan assertion failed", locate())
-    current_trace().check(truth(test).value, AssertionError, said, words=text[0] if made else None)
+    given = tuple(text) if text and not made and type(text[0]) is not str else None
+    current_trace().check(truth(test).value, AssertionError, said, words=text[0] if made else None, args=given)
     return True
 
 

@@ -30,6 +30,7 @@ from .run import Run
 
 FEW = 64  # trips written out at most, whatever they come to
 MANY = 1024  # and where they come to few equations
+VAST = 2**40  # elements of an array that no trip makes
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
 RETRY = (CannotRoll, ConcretizationError)
 
@@ -306,8 +307,8 @@ class For(LoopCapture):
         while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
             k += 1
             yield functools.partial(self.trip, k - 1)
-            if len(build.eqns) > most:
-                raise CannotRoll(text)
+            if len(build.eqns) > most or any(r.type.size > VAST for e in build.eqns[-1:] for r in e.results):
+                raise CannotRoll(text or "what the trips of this loop make gets larger than any memory")
 
 
 class While(LoopCapture):

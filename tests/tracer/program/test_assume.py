@@ -114,8 +114,7 @@ def test_in_a_loop_it_is_refused():
         k = 0
         for i in range(len(x)):
             y = None if x[i] > 0 else 1
-            if y is None:
-                k += 1
+            k += y + 0
         return k
 
     with pytest.raises(UnsupportedError, match="is None on one side"):
@@ -202,7 +201,7 @@ def test_no_except_of_the_users_stops_the_trace_from_beginning_again():
         except:  # noqa: E722
             return "caught"
 
-    alike(f, (UP, np.int64(0)), (UP, np.int64(2)), (UP, np.int64(9)), traces=3)  # the last comes to the user's own `except`
+    alike(f, (UP, np.int64(0)), (UP, np.int64(2)), (UP, np.int64(9)), traces=2)  # the last comes to the user's own `except`
 
 
 def test_too_many_ways():

@@ -177,7 +177,7 @@ FUNCTIONS += [around(make) for around in (raises_always, raises_sometimes, raise
 def told(x):
     """A value, or an exception, as far as programs tell it."""
     if isinstance(x, BaseException):
-        notes = [n for n in getattr(x, "__notes__", ()) if "Wengert" not in n and "an assertion failed" not in n]
+        notes = [n for n in getattr(x, "__notes__", ()) if "Wengert" not in n and "an assertion failed" not in n and n[:5] != "  at "]
         held = {k: told(v) for k, v in vars(x).items() if k != "__notes__"}
         within = told(x.exceptions) if isinstance(x, ExceptionGroup) else None
         return type(x), told(x.args), re.sub(r"at 0x\w+", "", str(x)), held, notes, told(x.__cause__), told(x.__context__), within

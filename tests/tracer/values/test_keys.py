@@ -226,7 +226,7 @@ def test_data_of_arrays_are_known_to_few_keys():
     for a in ([3, 1, 3], [3, 1, 3], [1, 1, 1]):
         assert outcome(compiled, (np.array(a),)) == outcome(tallied, (np.array(a),))
     with pytest.raises((ConcretizationError, UnsupportedError)):
-        compiled(np.arange(200))
+        compiled(np.arange(1000))
     assert jit(tallied, whole=False)(np.arange(3)) == {0: 1, 1: 1, 2: 1}
 
 
