@@ -19,7 +19,7 @@ from ..guards.state import own
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..rewriter.sites import next_site
-from ..values.array import Traced, TracedArray
+from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import series
@@ -197,6 +197,10 @@ def many(x):
 
 @replaces(list)
 def list_(*args):
+    if len(args) == 1 and type(args[0]) is TracedScalar:
+        kind = args[0].weak or args[0].dtype.type
+        name = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
+        raise with_note(TypeError, message(f"'{name}' object is not iterable", locate()))
     if len(args) == 1 and isinstance(args[0], series.Zipped) and series.rollable(args[0]):
         return collect(args[0], itself, ITEMS)
     return own(list(*args))

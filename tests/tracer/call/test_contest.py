@@ -263,3 +263,24 @@ def test_keywords_and_defaults_are_handed_on(monkeypatch):
 def test_drawn_worlds_where_compiled_calls_and_plain_ones_take_turns(seed):
     case = random_objects.draw(random.Random(seed))
     assert random_objects.taking_turns(case) in ("agree", "refused"), case.text
+
+
+class Held:
+    def __init__(self, x):
+        self.x = x
+
+
+def test_a_trace_more_has_calls_that_know_of_it(monkeypatch):
+    """Data that take another way make one more trace of the set, which takes in an array that the first did not."""
+    asked, real = [], contest.Contest.made
+    monkeypatch.setattr(contest.Contest, "made", lambda one: (asked.append(len(one.here.inputs)), real(one))[1])
+    here, there = np.arange(3.0), np.arange(3.0) * 2
+
+    def scaled(v):
+        found = Held(v * here) if v[0] > 0 else [v * there]
+        return found.x if isinstance(found, Held) else found[0]
+
+    compiled, v = jit(scaled), np.ones(3)
+    for sign in (1, 1, -1, 1, -1, 1):
+        agree(compiled(v * sign), scaled(v * sign))
+    assert asked == [1, 2]
