@@ -278,13 +278,13 @@ def caught():
         return error
 
 
-@pytest.mark.parametrize("make", [*REFUSED.values(), caught], ids=[*REFUSED, "caught"])
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_made_again_is_refused(make):
     with pytest.raises(UnsupportedError):
         jit(lambda x: (make(), x))(1.0)
 
 
-@pytest.mark.parametrize("make", [*REFUSED.values(), caught], ids=[*REFUSED, "caught"])
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
 @pytest.mark.filterwarnings("ignore::wengert.Fallback")
 def test_and_is_plain_python_s(make, falling_back):
     f = jit(lambda x: (make(), x))
@@ -332,3 +332,9 @@ def test_members_and_keys_from_outside_are_themselves():
         for found in f(x)[:5]:
             for a in found:
                 assert type(a) is tuple or any(a is b for b in MEMBERS)
+
+
+def test_an_exception_that_was_caught_is_made_again():
+    f = jit(caught)
+    a, b = f(), f()
+    assert a is not b and type(a) is type(b) is type(caught()) and a.args == b.args == caught().args

@@ -68,8 +68,6 @@ NUMBERS = """
 v * (1, 2)  # TypeError
 (1, 2) * np.True_  # TypeError
 len(v)  # TypeError
-list(v)  # TypeError
-tuple(p)  # TypeError
 x == None, None != x, x == "a", v == "a", x[0, 0, 0] == None, i == None
 np.argwhere(v), np.argwhere(i == 0), np.argwhere(i)
 np.isclose(s, 2, atol=0, rtol=0.4999999999999999), np.isclose(s, 2.0), np.isclose(2, s, atol=1.0)

@@ -139,3 +139,13 @@ def test_an_exception_of_traced_values_is_text_of_them():
     compiled = jit(f)
     for args in (2.0, 1), (2.0, 4), (0.0, 1), (3.0, 5):
         assert compiled(*args) == f(*args)
+
+
+def test_a_number_that_is_gone_through():
+    def f(x):
+        try:
+            return list(x[0])
+        except TypeError as error:
+            return str(error)
+
+    assert jit(f)(np.ones(3)) == f(np.ones(3))
