@@ -7,15 +7,11 @@ Names are bound to each other's lists, to new ones, and to those among the argum
 among them are one.
 """
 
-import copy
 import sys
 
 import numpy as np
-from draws import print_seeds, reason, run_of, space_of
-from random_keys import described
-
-from wengert import jit
-from wengert.tracer.common.errors import WengertError
+from draws import print_seeds, run_of
+from random_keys import differences  # noqa: F401, as a family has it
 
 HEAD = "import numpy as np\n\n"
 NAMES = ("p", "q", "t")
@@ -26,6 +22,8 @@ ENDS = ("p is q", "p is a", "q is t", "p == q", "len(p)", "p[0]", "t[-1]", "p", 
 
 
 class Case:
+    whole = True
+
     def __init__(self, text, arguments):
         self.text, self.arguments, self.calls = text, arguments, len(arguments)
 
@@ -78,32 +76,6 @@ def draw(r):
     seeds = [r.randint(0, 2**30) for _ in range(4)]
     arguments = [(np.append(np.random.default_rng(k).normal(size=4), k % 4), [0.25, float(k % 3)]) for k in seeds]
     return Case(text, arguments)
-
-
-def outcome(f, given):
-    """What a call gives and leaves of its arguments, or the exception it raises."""
-    x, a = copy.deepcopy(given)
-    try:
-        result = f(x, a)
-    except WengertError:
-        raise
-    except Exception as error:
-        return type(error).__name__
-    return described((result, a), {})
-
-
-def differences(case):
-    plain = space_of(case.text, "holders")["f"]
-    mine = jit(space_of(case.text, "holders compiled")["f"], whole=True)
-    for k, given in enumerate(case.arguments):
-        want = outcome(plain, given)
-        try:
-            got = outcome(mine, given)
-        except WengertError as error:
-            return f"refused: {reason(str(error))}"
-        if want != got:
-            return f"call {k}: {got}, not {want}"
-    return ""
 
 
 if __name__ == "__main__":

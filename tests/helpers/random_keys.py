@@ -128,8 +128,9 @@ def outcome(f, given):
 
 
 def differences(case):
-    plain = space_of(case.text, "keys")["f"]
-    mine = jit(space_of(case.text, "keys compiled")["f"], whole=case.whole)
+    """Of a case with a text, arguments, and whether it is to be compiled as a whole."""
+    plain = space_of(case.text, "plain")["f"]
+    mine = jit(space_of(case.text, "compiled")["f"], whole=case.whole)
     for k, given in enumerate(case.arguments):
         want = outcome(plain, given)
         try:

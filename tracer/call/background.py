@@ -21,7 +21,7 @@ from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
 from ..common import progress
-from ..common.errors import Untold, warn_fallback
+from ..common.errors import warn_fallback
 from ..guards import isolation
 from ..guards.guard import Guard, Read
 from ..guards.running_draws import Draw
@@ -32,8 +32,7 @@ from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
-from .entry import SignatureEntry
-from .fallback import Refused
+from .entry import UNANSWERED, SignatureEntry
 from .worker import WORKER, Pace, Strict
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
@@ -54,13 +53,9 @@ class Background(SignatureEntry):
         """A call that the path of `run` does not answer."""
         try:
             return self.begun(leaves, given)
-        except Refused as refused:
-            answer, why = self.refused_call, refused
-        except Untold as untold:
-            answer, why = self.retold, untold
-        except forked.Forked as fork:
-            answer, why = self.without_xla, fork
-        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
+        except UNANSWERED as error:
+            why = error
+        return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def begun(self, leaves, given):
         """The same: by a program that is finished by now, or without one."""

@@ -29,6 +29,7 @@ from . import baseline
 from .attempts import Attempts, MustKnow
 from .fallback import Fallbacks, Refused
 
+UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
@@ -96,13 +97,9 @@ class SignatureEntry(Attempts, Fallbacks):
             except TypeError as error:
                 return self.mistyped(error, leaves, given)
             return self.finish(here, raw, everything, given)
-        except Refused as refused:
-            answer, why = self.refused_call, refused
-        except Untold as untold:
-            answer, why = self.retold, untold
-        except forked.Forked as fork:
-            answer, why = self.without_xla, fork
-        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
+        except UNANSWERED as error:
+            why = error
+        return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
     def run_on(self, full, given):
         """The call, of all leaves: those that are known by their class are in their cells meanwhile."""
@@ -142,17 +139,23 @@ class SignatureEntry(Attempts, Fallbacks):
             if self.refused and not self.worlds:
                 self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
-        except Refused as refused:
-            answer, why = self.refused_call, refused
-        except Untold as untold:
-            answer, why = self.retold, untold
-        except forked.Forked as fork:
-            answer, why = self.without_xla, fork
-        except patched_numpy.Replaced as replaced:
+        except patched_numpy.Replaced as error:
             if self.compiled.plain is None:
                 raise
-            answer, why = self.plainly, str(replaced).rstrip(".")
-        return answer(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
+            why = error
+        except UNANSWERED as error:
+            why = error
+        return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
+
+    def instead(self, leaves, why, given):
+        """The call that no program answers, by who does."""
+        if isinstance(why, Refused):
+            return self.refused_call(leaves, why, given)
+        if isinstance(why, Untold):
+            return self.retold(leaves, why, given)
+        if isinstance(why, forked.Forked):
+            return self.without_xla(leaves, why, given)
+        return self.plainly(leaves, str(why).rstrip("."), given)
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python

@@ -16,9 +16,10 @@ from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
 from ..values.outermost import demand_lengths
 from ..values.poison import Poison
-from ..values.storage import UnknownAlias, memories
+from ..values.storage import UnknownAlias, current_trace, memories
 from ..values.texts import TracedText
 from ..values.views import dynamic
+from .containers import items_of
 from .handover import ARRAY, SCALAR, Handover, Out, Row
 from .remaking import is_value, refuse_shared
 from .suspended import refuse_suspended
@@ -125,6 +126,8 @@ def refuse_shared_choice(result):
 
 def refuse_phis(handed, outside):
     """Refuse a list or dict of which data decide whether it is another that is handed out, or the caller's own."""
+    if not current_trace().container_phis:
+        return
     met, seen, todo = {}, {}, [handed]
     while todo:
         x = todo.pop()
@@ -136,10 +139,6 @@ def refuse_phis(handed, outside):
             own = at in outside.of_arguments or at in outside.copies or outside.knows(source)
             if own or at in seen or met.setdefault(at, phi) is not phi:
                 refuse_use(phi, "is returned or stored, as others that it may be are")
-
-
-def items_of(x):
-    return x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else ()
 
 
 def refuse_untellable(leaf, trace):

@@ -13,7 +13,7 @@ import os
 import numpy as np
 
 from ..common.errors import Overrun, UnsupportedError, message
-from ..values.storage import current_trace
+from ..values.speculate import is_insisted_on
 from .emit_lookups import CALLED, is_spelled, namer, variable
 from .object_contents import contents_of
 from .raw_attributes import MISSING, of_class, put
@@ -333,8 +333,7 @@ def snapshot(value):
 
 def stretched(bound):
     """A bound of what a call looks at, which is wider where no plain Python answers instead."""
-    made = current_trace() and current_trace().root.choices
-    return bound * INSISTED if made and made.insists else bound
+    return bound * INSISTED if is_insisted_on() else bound
 
 
 def refuse_large(container, name):

@@ -101,8 +101,6 @@ class SpecialisationSet:
                 keys.append(input_key(x))
             places.append(arguments + keys.index(input_key(x)))
         version.places = places
-        for contest in filter(None, self.contests.values()):
-            contest.forms = None  # which were made for the traces that there were
         if version.assumed:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
@@ -117,7 +115,7 @@ class SpecialisationSet:
                 self.reads[place] = read
         self.guard = guard.Guard(self.reads.values())
         for contest in filter(None, self.contests.values()):
-            contest.forms = None  # which test the guard that was, and take the inputs that were
+            contest.forms = None  # which are of the traces, the guard and the inputs that were
         kinds = {v.plain for v in self.versions}
         self.plain = kinds.pop() if len(kinds) == 1 else None
         self.endures = any(v.endures for v in self.versions)

@@ -6,7 +6,7 @@ import time
 
 from ..common.errors import Overrun, message
 from ..common.frames import locate
-from ..values.speculate import ARGUMENTS
+from ..values.speculate import ARGUMENTS, is_insisted_on
 from ..values.storage import current_trace
 
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
@@ -57,8 +57,7 @@ def turning():
 
 def written_at_most():
     """How many equations the trips of a loop may come to that has many, and is captured no other way."""
-    made = current_trace().root.choices
-    return MODEST if made is None or not made.insists else WRITTEN
+    return WRITTEN if is_insisted_on() else MODEST
 
 
 def spend_trip():

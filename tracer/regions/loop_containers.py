@@ -11,6 +11,7 @@ from ..guards.container_phis import candidates_within
 from ..guards.state import UNBOUND, regions
 from .merge import containers
 from .object_phis import is_poison
+from .sharing import put_back, taken_out
 
 OWN_REFERENCES = 4  # by the one who holds it, and by what counts here
 
@@ -59,20 +60,16 @@ class LoopContainers:
 
     def unseen_before(self, slot):
         """The ids of the lists and dicts that a variable held before the loop, if nobody else sees any of them."""
-        roll, run = self.roll, self.run
-        value = roll.before.pop(slot, None) if slot.kind == "cell" else None
+        value = taken_out(self.roll, self.run, slot)
         if value is None:
             return ()
-        run.before.pop(slot, None)
-        slot.set(UNBOUND)
         try:
             kept = collections.Counter(id(x) for x in self.kept())
             alone = type(value) is not tuple or sys.getrefcount(value) == 2
             alone = alone and all(sys.getrefcount(c) - kept[id(c)] <= OWN_REFERENCES for c in containers(value))
             return {id(c) for c in containers(value)} if alone else ()
         finally:
-            slot.set(value)
-            roll.before[slot] = run.before[slot] = value
+            put_back(self.roll, self.run, slot, value)
 
     def kept(self):
         """What the records of traces and of the loop hold, as often as they do."""

@@ -16,6 +16,7 @@ from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message, shown
 from ..common.frames import locate
 from ..extents.bounded import Mask
+from ..guards.container_phis import containers_at
 from ..values.array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..values.beyond import far
 from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, kind_tag
@@ -112,8 +113,7 @@ def alike(before, after):
 
 def containers(x):
     """The lists and dicts in nested containers: what may be changed in place."""
-    inside = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else ()
-    return [*([x] if isinstance(x, list | dict) else []), *(c for v in inside for c in containers(v))]
+    return [c for c, _ in containers_at(x, None)]
 
 
 def join(a, b, x=None, y=None):

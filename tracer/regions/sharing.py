@@ -26,6 +26,21 @@ def arrays(value):
     )
 
 
+def taken_out(roll, run, slot):
+    """What a variable held before a loop, which neither it nor the records of the loop hold until `put_back`: then
+    counting references tells who else does. None for other places, and where there was nothing."""
+    value = roll.before.pop(slot, None) if slot.kind == "cell" else None
+    if value is not None:
+        run.before.pop(slot, None)
+        slot.set(UNBOUND)
+    return value
+
+
+def put_back(roll, run, slot, value):
+    slot.set(value)
+    roll.before[slot] = run.before[slot] = value
+
+
 class Sharing:
     """stands: placeholder's memory -> the memories from before the loop that it may stand for, so far as anybody else
     sees them."""
@@ -63,23 +78,20 @@ class Sharing:
 
     def alone(self, slot):
         """Whether nobody but the place itself sees the array it held before the loop."""
-        roll, run = self.roll, self.run
-        value = roll.before.pop(slot, None) if slot.kind == "cell" else None
+        value = taken_out(self.roll, self.run, slot)
+        if value is None:
+            return False
         array = value.array if type(value) is BoundedArray else value
         if not isinstance(array, TracedArray) or type(array.storage) is not Storage:
-            if value is not None:
-                roll.before[slot] = value
+            put_back(self.roll, self.run, slot, value)
             return False
-        run.before.pop(slot, None)
-        slot.set(UNBOUND)
         seen = (
             sys.getrefcount(array) > 3
             or sys.getrefcount(array.storage) > 2
             or array is not value
             and sys.getrefcount(value) > 2
         )
-        slot.set(value)
-        roll.before[slot] = run.before[slot] = value
+        put_back(self.roll, self.run, slot, value)
         return not seen
 
     def written(self, slot, memory):

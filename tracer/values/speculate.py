@@ -138,6 +138,12 @@ def choices():
     return trace.choices if trace is not None and trace.parent is None else None
 
 
+def is_insisted_on():
+    """Whether a trace has no plain Python to go on as."""
+    made = current_trace() and current_trace().root.choices
+    return bool(made and made.insists)
+
+
 def predicate(test):
     """Whether a traced object of one element holds, as a bool scalar operand."""
     value = test.value

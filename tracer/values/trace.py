@@ -36,7 +36,6 @@ class Capture:
 class Trace(Acting):
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
-
     def __init__(self, name, parent=None, outside=None):
         self.parent = parent
         self.build = Builder(name, locate)
