@@ -236,8 +236,13 @@ def view_of(x):
     shape, dtype, strides = x.shape, x.dtype, x.strides
     if not start and (shape, dtype, strides) == (owner.shape, owner.dtype, owner.strides):
         return lambda memory: memory[...]
-    if dtype.hasobject or owner.dtype.hasobject or not in_one_piece(owner):
+    if not in_one_piece(owner):
         return None
+    if dtype.hasobject or owner.dtype.hasobject:
+        if not dtype == owner.dtype == object or start % dtype.itemsize:
+            return None
+        first = start // dtype.itemsize
+        return lambda memory: np.lib.stride_tricks.as_strided(in_memory(memory)[first:], shape, strides)
     return lambda memory: np.ndarray(shape, dtype, bytes_of(memory), start, strides)
 
 

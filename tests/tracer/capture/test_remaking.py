@@ -85,6 +85,7 @@ MADE = {
     "strings": lambda: np.array(["a", "bc"]),
     "bytes array": lambda: np.array([b"a", b"bc"]),
     "objects": lambda: np.array([[1], None], object),
+    "objects seen otherwise": lambda: np.array([[1, None, "a"], [2, None, "b"]], object).T[::-1, 1:],
     "records": lambda: np.array([(1, 2.0)], RECORD),
     "recarray": lambda: np.rec.array([(1, 2.0)], RECORD),
     "longdouble": lambda: np.array([1.0, 2.0], np.longdouble),
