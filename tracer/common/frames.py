@@ -1,5 +1,6 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -13,6 +14,7 @@ INTERNAL = (
     *(os.path.join(ROOT, room) + os.sep for room in ("ir", "autodiff", "backends", "tracer")),
     os.path.join(ROOT, "__main__.py"),
     os.path.dirname(np.__file__) + os.sep,
+    os.path.join(os.path.dirname(importlib.util.find_spec("jax").origin), "_src", "tree_util.py"),
     *(os.path.dirname(os.__file__) + os.sep + name for name in ("functools.py", "threading.py")),
     "<wengert",
     "<frozen ",

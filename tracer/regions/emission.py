@@ -12,6 +12,7 @@ from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import TracedArray, TracedScalar
 from ..values.mixed import Mixed, mixed_in
+from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.speculate import on_demand
 from ..values.status import passed
@@ -25,7 +26,7 @@ from .builtins import require_one_thing, truth
 from .escape import Leaving, handle, new
 from .loop_containers import LoopContainers
 from .loop_equation import LoopEquation
-from .object_phis import depending, formed, is_poison, opened, require_fresh
+from .object_phis import depending, formed, is_closed, opened, require_fresh
 from .phis import resolved
 from .sharing import Sharing, arrays
 
@@ -114,7 +115,7 @@ class Emission(LoopEquation):
         found, value = {}, None if self.run.code is None else self.run.code.value
         for slot, after in finals:
             c = self.roll.carried.get(slot)
-            leaves = arrays(after) if c is None or after is UNBOUND or is_poison(after) else c.leaves(after)
+            leaves = arrays(after) if c is None or after is UNBOUND or is_closed(after) else c.leaves(after)
             for n, x in enumerate(leaves if self.read(slot) else ()):
                 if isinstance(x, TracedArray):
                     self.member(found, x, c.memory[n] if c is not None else None, self.before(slot, n))
@@ -151,10 +152,10 @@ class Emission(LoopEquation):
         roll = self.roll
         if not self.read(slot):
             return lambda out: Poison(f"{slot.name} was not thought to be read after the loop at {roll.where}")
-        if after is UNBOUND or is_poison(after):
+        if after is UNBOUND or is_closed(after):
             return lambda out: within_reach(after)
         first = roll.first(slot, self.run)
-        if is_poison(first) and not roll.surely:
+        if is_closed(first) and not roll.surely:
             return lambda out: first
         if self.containers.stays(slot, after):
             return lambda out: after
@@ -173,7 +174,9 @@ class Emission(LoopEquation):
 
         def plan(out):
             made = stand_for(pytree.unflatten(tree, [p(out) for p in plans], order), candidates)
-            return made if after is left else depending(made, left, *([first] if c is not None else []))
+            if type(made) is not ObjectPhi or after is left:
+                return made
+            return depending(made, left, *([first] if c is not None else []))
 
         return plan
 
@@ -339,7 +342,7 @@ class Emission(LoopEquation):
         if len(may) == 1:
             return lambda out: None
         status, plans = self.status(), []
-        leaves, tree = pytree.flatten(code.value)
+        leaves, tree = pytree.flatten(opened(code.value))
         for leaf in leaves:
             s = merge.spec(leaf)
             if s[0] == "object":

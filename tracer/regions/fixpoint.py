@@ -27,10 +27,11 @@ from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
 from .lending import Lent
-from .object_phis import Parts, depending, formed, is_poison, paired, require_fresh
+from .object_phis import Parts, depending, formed, is_closed, paired, require_fresh
 from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
+from .variant_parts import VariantParts
 
 PASSES = 12
 LAST = object()  # the key under which a loop has the last item of a list that it appends to
@@ -59,7 +60,7 @@ class Carried:
     """
 
     def __init__(self, value, tree, whole):
-        self.model = value if type(value) is Parts else None
+        self.model = value if type(value) in (Parts, VariantParts) else None
         self.tree, self.whole, self.order = tree, whole, pytree.key_order(value)
         self.specs = [p for s in whole for p in merge.part_specs(s)]
         self.values = None  # the placeholders of the present pass
@@ -73,9 +74,9 @@ class Carried:
 
     def leaves(self, value):
         """A value of the place as the loop carries it, leaf by leaf."""
-        value = formed(value, self.model) if type(value) is not Parts else value
+        value = formed(value, self.model) if type(value) not in (Parts, VariantParts) else value
         if value is None and self.model is not None:
-            raise CannotRoll(message(f"an object of {self.model.form.kind.__name__} changes what it has", locate()))
+            raise CannotRoll(message("what an object has, or a name may hold, changes from trip to trip", locate()))
         return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.component_leaves(x, s)]
 
     def placeholders(self, trace, name, shared):
@@ -198,7 +199,7 @@ class Roll:
                 first = slot.get()
                 held = c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared)
                 slot.set(stand_for(held, candidates_within(held, first)))
-                if c.model is not None:
+                if type(c.model) is Parts:
                     self.standing.append(depending(slot.get(), first))
                 induction.assume(c, trace.root.bounds)
             for slot in self.slots:
@@ -292,7 +293,7 @@ class Roll:
             raise self.refused(f"{slot.name} is there after the first trip only")
         if before is UNBOUND or after is before or slot.kind == "cell" and slot.name not in self.site.head:
             return False
-        if is_poison(before):
+        if is_closed(before):
             return False
         return after is UNBOUND or not merge.alike(before, after)
 
@@ -313,10 +314,11 @@ class Roll:
         self.carried[slot] = Carried(value, tree, specs)
 
     def must_be_bound(self, slot, after):
-        if is_poison(after):
+        if is_closed(after):
             after.demand()
-        if after is UNBOUND or is_poison(after):
-            raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
+            raise self.refused(after.reason)
+        if after is UNBOUND:
+            raise self.refused(f"{slot.name} may be unbound after a trip")
 
     def joined(self, slot, a, b, x=None, y=None):
         if merge.equal(x, y) and a[0] == "object":

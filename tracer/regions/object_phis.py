@@ -22,8 +22,10 @@ from ..values.chosen_array import ChosenArray
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
 from ..values.storage import current_trace
+from ..values.variant import Variant
 from . import merge
 from .special import looked_up
+from .variant_parts import VariantParts, as_parts, holds_variants, opened_variant, varied
 
 PLAIN = (bool, int, float, complex, np.generic, Traced)
 
@@ -56,6 +58,11 @@ def are_alike(x, y, a=None, b=None):
         and kind_of_object(x) is kind_of_object(y)
         and list(parts_of(x, a)) == list(parts_of(y, b))
     )
+
+
+def is_closed(x):
+    """Whether nothing is known of what x is: poison, and no Variant that can be taken apart."""
+    return is_poison(x) and (type(x) is not Variant or opened_variant(x) is x)
 
 
 def is_container(x):
@@ -122,7 +129,7 @@ def stays(x, y):
 def paired(x, y, name):
     """Two values of a place as trees of one structure, as far as that can be."""
     if not are_alike(x, y):
-        return x, y
+        return (not are_one(x, y) and varied(x, y, name)) or (x, y)
     moving, still, xs, ys = {}, {}, parts_of(x), parts_of(y)
     for key in xs:
         p, q = xs[key], ys[key]
@@ -139,6 +146,13 @@ def paired(x, y, name):
     return tuple([Parts(form, [pair[k] for pair in moving.values()]) for k in (0, 1)])
 
 
+def are_one(x, y):
+    """Whether one tree of numbers and arrays can be either value."""
+    (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+    meet = lambda p, q: merge.equal(p, q) or merge.join(merge.spec(p), merge.spec(q), p, q) is not None
+    return tree == other and all(map(meet, xs, ys))
+
+
 def is_instance_of_trace(x):
     """Whether x has memory that the trace has made."""
     return isinstance(x, ArrayObject) and x.__of_caller__ is None or type(x) is ChosenArray
@@ -150,6 +164,8 @@ def can_meet(x):
 
 def formed(x, model):
     """A value of a place as a tree like another, None where it cannot be."""
+    if type(model) is VariantParts:
+        return as_parts(x, model.form)
     if type(model) is not Parts:
         return x
     form, held = model.form, parts_of(x) if is_object(x) and kind_of_object(x) is model.form.kind else {}
@@ -162,7 +178,10 @@ def formed(x, model):
 
 
 def opened(x):
-    """An object that a trip leaves, as a tree of all that the trip may have made; anything else as it is."""
+    """An object or a Variant that a trip leaves, as a tree of all that the trip may have made; anything else as it
+    is."""
+    if type(x) is Variant or type(x) is tuple and holds_variants(x):
+        return opened_variant(x)
     if not is_object(x):
         return x
     moving, still = {}, {}

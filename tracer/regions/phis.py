@@ -17,14 +17,15 @@ from ..values.poison import Poison
 from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from ..values.texts import TracedText
-from ..values.variant import Variant, within_reach
+from ..values.variant import Variant, is_within, one_of, within_reach
 from . import merge
 from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
+from .variant_phis import VariantPhis
 
 
-class Merger(InstancePhis):
+class Merger(InstancePhis, VariantPhis):
     """Collects the results of a `cond`: rows of (value in a, value in b, name); plans make objects of its results.
 
     test: the outer value that chooses a.
@@ -65,34 +66,45 @@ class Merger(InstancePhis):
     def value(self, x, y, name):
         if x is NOTHING or y is NOTHING:
             return self.half(x, y, name)
+        bad = next((v for v in (x, y) if is_poison(v)), None)
+        if bad is None or x is y:
+            return self.met(x, y, name) or self.apart(x, y, name)
+        if bad.stands:
+            return self.unmerged(name, "is a list that grows on one side only of the choice")
+        if all(type(v) is Variant or not is_poison(v) for v in (x, y)) and self.are_within_reach(x, y):
+            plan = self.of_variants(x, y, name)
+            if plan is not None:
+                return plan
+        if type(bad) in (Poison, Variant):
+            look_ahead(bad.choice)
+        return lambda out: Poison(bad.reason, bad.choice) if type(bad) is Variant else bad
+
+    def met(self, x, y, name):
+        """A plan for one value that stands for both, None where none can."""
         if merge.equal(x, y):
             return lambda out: x
         if x is UNBOUND or y is UNBOUND:
-            return self.variant(x, y, name, "is set on one side only of the choice")
+            return None
         if are_alike(x, y, self.a, self.b):
             return self.objects(x, y, name)
         if arrays_of_classes(x, y) and (plan := self.of_classes(x, y, name)) is not None:
             return plan
-        if is_poison(x) or is_poison(y):
-            bad = x if is_poison(x) else y
-            if bad.stands:
-                return self.unmerged(name, "is a list that grows on one side only of the choice")
-            if type(bad) in (Poison, Variant):
-                look_ahead(bad.choice)
-            return lambda out: Poison(bad.reason, bad.choice) if type(bad) is Variant else bad
         (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
         if tree == other:
             plans = [self.leaf(p, q, name) for p, q in zip(xs, ys)]
             if None not in plans:
                 return self.built(tree, plans, x, y, name)
-            p, q = next(pair for pair, plan in zip(zip(xs, ys), plans) if plan is None)
-        else:
-            p, q = x, y
         if type(x) is type(y) is tuple and len(x) == len(y):
             plans = [self.value(*pair, f"{name}[{n}]") for n, pair in enumerate(zip(x, y))]
             return lambda out: tuple([plan(out) for plan in plans])
-        text = f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice"
-        return self.variant(x, y, name, text)
+        return None
+
+    def apart(self, x, y, name):
+        """A plan for two things that no one value can stand for."""
+        if x is UNBOUND or y is UNBOUND:
+            return self.variant(x, y, name, "is set on one side only of the choice")
+        p, q = map(merge.described, parted(x, y))
+        return self.variant(x, y, name, f"is {p} on one side and {q} on the other side of the choice")
 
     def variant(self, x, y, name, text):
         """A plan for two things that no one value can stand for."""
@@ -102,23 +114,27 @@ class Merger(InstancePhis):
         except UnsupportedError:
             return self.unmerged(name, text)
         reason = f"{name} {text} at {self.where}"
-        return lambda out: Variant(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))
+        return lambda out: one_of(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))
 
     def half(self, x, y, name):
         """A plan for what one side only has to give."""
         side = int(x is NOTHING)
         x = y if side else x
+        if type(x) is Variant and not is_within(x, current_trace()) and self.are_within_reach(*lone(x, side)):
+            plan = self.of_variants(*lone(x, side), name)
+            if plan is not None:
+                return plan
         if x is NOTHING or x is UNBOUND or is_poison(x):
             return lambda out: None if x is NOTHING else within_reach(x)
         if is_object(x):
-            return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
+            return self.objects(*lone(x, side), name)
         if is_instance(x):
             return self.lone_instance(x, side, name)
         leaves, tree = pytree.flatten(x)
         if not any(isinstance(v, Traced | TracedText) or is_instance(v) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
-        return self.built(tree, plans, *((NOTHING, x) if side else (x, NOTHING)), name)
+        return self.built(tree, plans, *lone(x, side), name)
 
     def objects(self, x, y, name):
         """A plan for an object that the trace has made, attribute by attribute."""
@@ -179,7 +195,7 @@ class Merger(InstancePhis):
     def alone(self, x, side, name):
         """A plan for a leaf that one side only has."""
         if isinstance(x, TracedArray):
-            return self.array(*((NOTHING, x) if side else (x, NOTHING)), name)
+            return self.array(*lone(x, side), name)
         if type(x) is TracedText:
             leaves, tree = pytree.flatten(x.values)
             plans, order = [self.alone(v, side, name) for v in leaves], pytree.key_order(x.values)
@@ -349,8 +365,7 @@ class Merger(InstancePhis):
             if x is None or not (x.open or completion.RETURNS in x.may):
                 return lambda out: x
             side = int(self.a.thrown)
-            both = lambda v: (NOTHING, v) if side else (v, NOTHING)
-            at, value = self.value(*both(x.status), None), self.value(*both(x.value), None)
+            at, value = self.value(*lone(x.status, side), None), self.value(*lone(x.value, side), None)
             return lambda out: Completion(at(out), x.may, value(out))
         if x is y or (
             x is not None and y is not None and x.may == y.may and not x.open and completion.RETURNS not in x.may
@@ -371,6 +386,18 @@ class Merger(InstancePhis):
             return Completion(at(out), may, found)
 
         return plan
+
+
+def lone(x, side):
+    """What the two sides have where one only has something."""
+    return (NOTHING, x) if side else (x, NOTHING)
+
+
+def parted(x, y):
+    """The first leaves of two things that no one value can stand for; the two where their structures differ."""
+    (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+    apart = lambda p, q: not merge.equal(p, q) and merge.join(merge.spec(p), merge.spec(q), p, q) is None
+    return next((pair for pair in zip(xs, ys) if apart(*pair)), (x, y)) if tree == other else (x, y)
 
 
 def by_value_here():

@@ -14,14 +14,15 @@ from ..guards.state import UNBOUND
 from ..values.array import TracedArray
 from ..values.storage import Storage, memories
 from .aliases import LoopAliases
-from .object_phis import is_poison, opened
+from .object_phis import is_closed, opened
+from .variant_parts import VariantParts
 
 
 def arrays(value):
     """The array leaves of what a place holds."""
     return (
         []
-        if value is UNBOUND or is_poison(value)
+        if value is UNBOUND or is_closed(value)
         else [x for x in pytree.leaves(opened(value)) if isinstance(x, TracedArray)]
     )
 
@@ -71,7 +72,10 @@ class Sharing:
         """The memories a place had before the loop, if anybody else sees them."""
         if self.alone(slot):
             return []
-        x = self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n]
+        c = self.roll.carried[slot]
+        x = c.leaves(self.roll.first(slot, self.run))[n]
+        if type(c.model) is VariantParts and c.model.form.is_unread(x):
+            return []
         if isinstance(x, TracedArray):
             return memories(x.storage)
         return [s for _, s, _ in self.leaving.choices(x)] if isinstance(x, np.ndarray) else []

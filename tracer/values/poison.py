@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message
+from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced, Unread
 from .capturing import open_choice, unmerged
+from .storage import current_trace
 
 # what data may have chosen between
 KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)
@@ -29,7 +30,9 @@ class Poison(Unread):
         object.__setattr__(self, "choice", open_choice() if choice is None else choice)
 
     def fail(self, *args, **kwargs):
-        unmerged(self.choice, UnsupportedError(message(f"{self.reason}, and is used here", locate())))
+        trace = current_trace()
+        kind = CannotRoll if trace is not None and trace.looped else UnsupportedError  # for a trip, it may be one thing
+        unmerged(self.choice, kind(message(f"{self.reason}, and is used here", locate())))
 
     def demand(self):
         """Ask for it, if all that is missing is the knowledge that it is needed."""

@@ -4,7 +4,9 @@ Where the test is known, as in the branch of an `if` on the same test, it is the
 true, may be asked where the two of them say it; any other use takes the choice by value, or refuses.
 """
 
+from ...ir.core import Lit
 from .poison import Poison
+from .speculate import choices
 from .storage import current_trace
 
 
@@ -14,10 +16,21 @@ class Variant(Poison):
 
     __slots__ = ("sides", "test", "trace")
 
-    def __init__(self, reason, test, sides):
-        super().__init__(reason)
+    def __init__(self, reason, test, sides, choice=None):
+        super().__init__(reason, choice)
         for name, value in (("test", test), ("sides", sides), ("trace", current_trace())):
             object.__setattr__(self, name, value)
+
+
+def one_of(reason, test, sides):
+    """A Variant; the side itself where the test is known, or has turned out to be a choice by value."""
+    if isinstance(test, Lit):
+        return sides[not test.value]
+    made = choices()
+    if made is None:
+        return Variant(reason, test, sides)
+    truth = made.truth(test)
+    return Variant(reason, test, sides, made.numbers[test]) if truth is None else sides[not truth]
 
 
 def canonical(value):
@@ -28,13 +41,28 @@ def canonical(value):
     return value
 
 
+def is_within(x, trace):
+    """Whether the test of a Variant is of a trace or of those around it."""
+    while trace is not None and trace is not x.trace:
+        trace = trace.parent
+    return trace is not None
+
+
 def within_reach(x):
     """x, a plain Poison in its place where its test is not of the present trace or those around it."""
+    return x if type(x) is not Variant or is_within(x, current_trace()) else Poison(x.reason, x.choice)
+
+
+def cases(x):
+    """[(what x may be, ((test, truth) of each that then holds, or does not, ...))]"""
     if type(x) is not Variant:
-        return x
-    trace = current_trace()
-    while trace is not None:
-        if trace is x.trace:
-            return x
-        trace = trace.parent
-    return Poison(x.reason, x.choice)
+        return [(x, ())]
+    return [(v, ((x.test, truth), *more)) for truth, side in zip((True, False), x.sides) for v, more in cases(side)]
+
+
+def chain(reason, tests, values):
+    """A Variant of the first of `values` whose test holds, of the last where none does."""
+    found = values[-1]
+    for test, value in zip(reversed(tests), reversed(values[:-1])):
+        found = one_of(reason, test, (value, found))
+    return found
