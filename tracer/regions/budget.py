@@ -14,7 +14,7 @@ MODEST = 2_000  # bound: equations of many trips, where plain Python can run the
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
-INSISTED = 60.0  # bound: likewise where it cannot
+INSISTED = 20.0  # bound: likewise where it cannot
 _thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
 
 

@@ -7,7 +7,8 @@ it is the wrong one.
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ..common.frames import locate
-from .speculate import LATER
+from .speculate import LATER, Assumption
+from .status import PASSED, STATUS, number_of
 
 
 class Acting:
@@ -25,7 +26,7 @@ class Acting:
         attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": ordered})
         if ordered and made is not None and made.acted is None:
             if self is self.root and not results and LATER in made.wanted:
-                self.waiting.append((going, operands, attrs))
+                self.waiting.append((going, len(self.checks), operands, attrs))
                 return ()
             self.root.act_now()
             waiting = [int(text) for _, _, text, _ in self.root.early]
@@ -35,10 +36,13 @@ class Acting:
     def act_now(self):
         """Emit the acts that have waited for all choices by value: the program comes to them if none has failed."""
         waiting, self.waiting = self.waiting, []
+        assumed = [n for check, n in self.checks.items() if check.error is Assumption]
         with self:
-            for going, operands, attrs in waiting:
-                for ok in self.assumed:
-                    going = ok if isinstance(going, Lit) else OPS["and"](going, ok)
+            for going, since, operands, attrs in waiting:
+                for number in assumed:
+                    if number > since and self.status.value is not PASSED:
+                        stands = OPS["ne"](number_of(self.status.value), Lit(number, STATUS))
+                        going = stands if isinstance(going, Lit) else OPS["and"](going, stands)
                 self.emit_act(going, operands, attrs, (), 0)
 
     def emit_act(self, going, operands, attrs, results, kept):

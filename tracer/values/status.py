@@ -56,6 +56,11 @@ def check_number(status):
     return int(np.asarray(status)) % (1 << BITS)
 
 
+def number_of(status):
+    """Likewise, as an operand of the program; 0 where nothing has failed."""
+    return OPS["and"](status, Lit((1 << BITS) - 1, STATUS))
+
+
 def failure(checks, status):
     """The Check behind a status other than 0, and the error it stands for."""
     quoted, number = divmod(int(np.asarray(status)), 1 << BITS)

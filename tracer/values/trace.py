@@ -58,8 +58,7 @@ class Trace(Acting):
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
-            self.waiting = []  # acts that come when all choices by value have been made: (going, operands, attributes)
-            self.assumed = []  # of each choice that was made since, whether the program has not failed there
+            self.waiting = []  # acts that come when all choices by value have been made, see `act`
             self.early = []  # checks of this trace that came up while a loop or branch was captured
             self.refused = None  # the last error that said that Python asked for a number
             self.numbers = set()  # the parameters that are Python numbers
@@ -242,8 +241,6 @@ class Trace(Acting):
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
-        if error is Assumption and self.root.waiting:
-            self.root.assumed.append(OPS["not"](first))
         status = self._failed(error, text, value, args, told)
         for test, other, words in reversed(unless):
             status = select(test, self._failed(other, words), status)
@@ -264,8 +261,6 @@ class Trace(Acting):
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
         for ok, error, text, value in reversed(self.early):  # of which the first is to speak first
-            if error is Assumption and self.waiting:
-                self.assumed.append(ok)
             self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
         self.early = []
 

@@ -187,3 +187,31 @@ def test_an_act_that_is_refused_is_undone(made, act):
             return
         act(pythons)
         assert mine == pythons and list(mine) == list(pythons)
+
+
+def told_before_lengths(x, n):
+    print("begin", x[0])
+    out = []
+    while x[0] < n:
+        if x[0] > 1:
+            out.append(x[0])
+        x = x * 1.5
+    print("end")
+    if not out:
+        raise ValueError("none")
+    return np.zeros(int(x[0])), out
+
+
+def test_acts_wait_for_what_loops_behind_them_assume(capsys):
+    """Such as how much room a list has there."""
+    f = jit(told_before_lengths)
+    for x, n in ((1.0, 10.0), (1.0, 100.0), (2.0, 1000.0), (7.0, 5.0), (1.0, 50.0)):
+        results, told = [], []
+        for function in (told_before_lengths, f):
+            try:
+                zeros, out = function(np.array([x]), n)
+                results.append((zeros.shape, out))
+            except ValueError as error:
+                results.append(str(error))
+            told.append(capsys.readouterr().out)
+        assert results[0] == results[1] and told[0] == told[1]
