@@ -28,6 +28,7 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
 from ..values.trace import Trace
+from ..values.variant import Variant
 
 SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     # NumPy's two protocols, and functions found by their source
@@ -48,6 +49,8 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "meet", staticmethod(meeting.meet)),
     (Traced, "firm", staticmethod(meeting.firm)),
     (Traced, "apart", staticmethod(alternatives.apart)),
+    (Variant, "of_sides", staticmethod(alternatives.of_sides)),
+    (Variant, "__call__", alternatives.called),
     (Traced, "where_only", staticmethod(alternatives.where_only)),
     (Traced, "of_numpy", staticmethod(alternatives.of_numpy)),
     # attributes of arrays and numbers

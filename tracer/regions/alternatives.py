@@ -1,19 +1,23 @@
-"""What is computed for each kind that a number may have (`mixed`), where the kinds do not mean the same: a choice by
-its tag, like any other."""
+"""What is computed for each kind that a number may have (`mixed`), where the kinds do not mean the same, and for each
+case of a Variant that cannot be chosen by value: a choice by its tag or test, like any other."""
 
 import functools
 
 import numpy as np
 
 from ...ir.ops import OPS
+from ..guards.state import UNBOUND
 from ..numpy_api.meeting import MANY, firmed_arguments
 from ..values.array import TracedScalar, bring
 from ..values.capturing import capturing
 from ..values.mixed import Mixed, has_mixed, kind_tag, mixed_in, replaced
 from ..values.storage import current_trace
+from ..values.variant import Variant, is_chosen_by_value, is_within, variants_in, with_variants
 from . import printing
 from .branch import choose, decided, either_way
 from .builtins import REPLACED
+from .convert import CELL
+from .variants import narrowed
 
 
 def apart(f, args, kwargs=()):
@@ -37,6 +41,30 @@ def apart(f, args, kwargs=()):
     return choose(test, way(lambda m: m.of(kind)), way(lambda m: m.but(kind) if len(m.kinds) > 1 else m), straight=True)
 
 
+def of_sides(f, args, kwargs=()):
+    """`f(*args, **kwargs)` for each side of the first Variant among them."""
+    args = with_variants(tuple(args), narrowed)
+    kwargs = {k: with_variants(x, narrowed) for k, x in dict(kwargs).items()}
+    first = next(variants_in((*args, *kwargs.values())), None)
+    if first is None:
+        return f(*args, **kwargs)
+    unbound = any(side is UNBOUND for side in first.sides)
+    if unbound or is_chosen_by_value(first) or not is_within(first, current_trace()):
+        first.fail()
+    test = TracedScalar(current_trace().bring(first.test), bool)
+
+    def way(truth):
+        pick = lambda x: x.sides[not truth] if x.test is first.test else x
+        return lambda: of_sides(f, with_variants(args, pick), {k: with_variants(x, pick) for k, x in kwargs.items()})
+
+    return choose(test, way(True), way(False))
+
+
+def called(x, *args, **kwargs):
+    """`x(*args, **kwargs)` of a Variant, with hooks."""
+    return of_sides(lambda side: CELL.cell_contents.call(side)(*args, **kwargs), (x,))
+
+
 def where_only(test, act):
     """`act()`, which checks something, where a bool operand holds."""
     test = TracedScalar(test, bool)
@@ -49,14 +77,28 @@ def where_only(test, act):
 
 
 def parted(f):
-    """A function of Python's or NumPy's that takes Mixed numbers apart."""
+    """A function of Python's or NumPy's that takes Mixed numbers apart, and Variants."""
+    asking = f in ASKING
 
     @functools.wraps(f)
     def stand_in(*args, **kwargs):
+        if not asking and any(type(x) is Variant for x in (*args, *kwargs.values())):
+            return of_sides(stand_in, args, kwargs)
         if has_mixed((*args, *kwargs.values())):
             args = [said(x) for x in args] if f in SAYING else args
             return apart(f, args, kwargs)
         return f(*args, **kwargs)
+
+    return stand_in
+
+
+def sided(f):
+    """A function of Python's that takes Variants apart, and no more."""
+
+    @functools.wraps(f)
+    def stand_in(*args, **kwargs):
+        found = any(type(x) is Variant for x in args)
+        return of_sides(stand_in, args, kwargs) if found else f(*args, **kwargs)
 
     return stand_in
 
@@ -89,15 +131,19 @@ def of_numpy(f, args, kwargs):
 
 
 WHOLE = {max, min, sum, sorted, zip, enumerate, reversed, range, len}  # made of operators, or of what is handed on
+ONE = {max, min, sum, sorted, len}  # of those, what gives no iterator
 
 
+ASKING = {REPLACED[isinstance], REPLACED[bool]}  # what of a Variant its sides may say alike
 SAYING = {REPLACED[print], REPLACED[str], printing.text}
 
 
 def register():
     """Have the functions that go by the kind of a number, and the operations of `meeting`, take Mixed numbers apart."""
     for f, stand_in in list(REPLACED.items()):
-        if f not in WHOLE and (
+        if f in ONE:
+            REPLACED[f] = sided(stand_in)
+        elif f not in WHOLE and (
             getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)
         ):
             REPLACED[f] = parted(stand_in)

@@ -9,12 +9,15 @@ from ..common.origin import is_builtin, is_user
 from ..guards.guard import MISSING
 from ..numpy_api.registry import METHODS
 from ..values.array import Traced, TracedArray
+from ..values.mixed import Mixed
 from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
 from .objects import called as call
 from .printing import SPEAKING
 from .special import ArrayInterface, looked_up
+
+PARTS = ("real", "imag", "T", "dtype", "itemsize", "nbytes")  # what each kind of number has in its own way
 
 
 def attribute_of_traced(owner, key, trace):
@@ -26,6 +29,8 @@ def attribute_of_traced(owner, key, trace):
     if isinstance(owner, TracedArray) and (key == "view" or trace is not None and trace.root.outside.subclassed):
         if key in METHODS:
             return ArrayMethod(owner, key)
+    if type(owner) is Mixed and key in PARTS:
+        return Traced.apart(lambda x: attribute_of_traced(x, key, trace), (owner,))
     if key == "__array_interface__" and isinstance(owner, TracedArray):
         return ArrayInterface(owner)
     return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)

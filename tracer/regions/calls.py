@@ -25,7 +25,7 @@ from ..guards.subclasses import is_captured
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
-from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
+from ..values.array import Traced, TracedArray, TracedScalar, Unread, answers, fresh
 from ..values.storage import current_trace
 from . import creation, math_functions  # noqa: F401, which register their stand-ins
 from .array_objects import is_subclass, new_array, view
@@ -81,7 +81,7 @@ def call(f):
             if is_user(f.__code__)
             else REPLACED.get(f) or compiled_call(f) or dispatched(f) or libraries(f, scipys(numpy_source_call(f)))
         )
-    plain = not of_user(kind)  # of other kinds, an `__eq__` or `__hash__` of the user's would be asked
+    plain = not of_user(kind) and not issubclass(kind, Unread)  # of others an `__eq__` or `__hash__` would be asked
     if plain:
         found = drawing(f) if current_trace() is not None else None
         if found is not None:
@@ -90,7 +90,7 @@ def call(f):
             return RULES[kind](f)
     if isinstance(f, type):
         return plain and REPLACED.get(f) or class_call(f)
-    return _instance(f)
+    return f if issubclass(kind, Unread) else _instance(f)
 
 
 def compiled_call(f):

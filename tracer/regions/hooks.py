@@ -25,6 +25,7 @@ from ..values.poison import Poison
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
+from .alternatives import of_sides
 from .array_object_attributes import (
     attribute_of_instance,
     delete_attribute_of_instance,
@@ -94,6 +95,8 @@ def attribute(owner, key, whole=True):
         return attribute_of_instance(owner, key, whole)
     if kind is ObjectPhi:
         return attribute_of_phi(owner, key, call, attribute)
+    if kind is Variant and trace is not None and not lacks(owner, key):
+        return of_sides(lambda side: attribute(side, key, whole), (owner,))
     if trace is None or kind in (Poison, Variant):
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
@@ -122,6 +125,8 @@ def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
+    if Variant in (kind, type(key)):
+        return of_sides(item, (owner, key))
     if is_item_of_instance(owner, key):
         return item_of_instance(owner, key)
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
@@ -158,6 +163,8 @@ def set_item(value, owner, key):
     """`owner[key] = value`."""
     owner = list_behind(owner)
     kind = type(owner)
+    if Variant in (kind, type(key)):
+        return of_sides(lambda to, at: set_item(value, to, at), (owner, key))
     trace = current_trace()
     if set_item_of_instance(owner, key, value):
         return

@@ -19,6 +19,8 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import kind_of_object
 from ..values.storage import current_trace
+from ..values.variant import Variant
+from .alternatives import of_sides
 from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -67,6 +69,8 @@ def binary(plain, name, mirror):
 
     def stand_in(a, b):
         left, right = kind_of_object(a), kind_of_object(b)
+        if left is Variant or right is Variant:
+            return of_sides(stand_in, (a, b))
         if GROWING & {left, right} and current_trace() is not None:
             found, a, b = of_lists(name, a, b)
             if found is not NotImplemented:
@@ -151,6 +155,8 @@ def inplace(plain, name, otherwise):
             extending(list_behind(a))(b)
             return a
         kind = kind_of_object(a)
+        if kind is Variant or type(b) is Variant:
+            return of_sides(stand_in, (a, b))
         if meets(a, b):
             return operated_in_place(plain, name, otherwise, a, b)
         if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
@@ -172,6 +178,8 @@ def unary(plain, name):
     def stand_in(a):
         if isinstance(a, ArrayObject):
             return unary_of(plain, name, a)
+        if type(a) is Variant:
+            return of_sides(stand_in, (a,))
         own = None if type(a) in OWN else special(kind_of_object(a), name)
         return handed(plain, a) if own is None else call(own)(a)
 

@@ -15,7 +15,7 @@ from ..values.variant import Variant, cases, chain
 from . import merge
 from .variant_phis import MOST, held
 
-STILL = (str, bytes, type, types.FunctionType, enum.Enum)  # and None: what a case may hold that is no number
+STILL = (str, bytes, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, enum.Enum)  # and None: what a case may hold that is no number
 
 
 class Case(NamedTuple):

@@ -34,13 +34,16 @@ OURS = {np.ndarray, float, int, bool, complex, np.float64}  # met at every step,
 def answers(kind, protocol):
     """Whether a class that is no array, and not ours, has an answer of its own to a protocol of NumPy's."""
     own = getattr(kind, protocol, None)
-    return own is not None and not issubclass(kind, Traced | np.ndarray | Unread)
+    if issubclass(kind, Unread):
+        return kind.answering
+    return own is not None and not issubclass(kind, Traced | np.ndarray)
 
 
 class Unread:
     """Base of what stands for values that may not be used: asked for anything, it raises."""
 
     __slots__ = ()
+    answering = False  # whether it answers NumPy's protocols all the same
 
 
 class Traced:

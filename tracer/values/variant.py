@@ -15,11 +15,20 @@ class Variant(Poison):
     not."""
 
     __slots__ = ("sides", "test", "trace")
+    answering = True
+    of_sides = None  # `installations`: (function, arguments, by keyword) -> what it gives for each of the sides
 
     def __init__(self, reason, test, sides, choice=None):
         super().__init__(reason, choice)
         for name, value in (("test", test), ("sides", sides), ("trace", current_trace())):
             object.__setattr__(self, name, value)
+
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return Variant.of_sides(getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return Variant.of_sides(func, args, kwargs)
 
 
 def one_of(reason, test, sides):
@@ -31,6 +40,12 @@ def one_of(reason, test, sides):
         return Variant(reason, test, sides)
     truth = made.truth(test)
     return Variant(reason, test, sides, made.numbers[test]) if truth is None else sides[not truth]
+
+
+def is_chosen_by_value(x):
+    """Whether a use of a Variant begins the trace again, with its side taken by value."""
+    made = current_trace().root.choices
+    return x.choice is not None and made is not None and x.choice not in made.wanted
 
 
 def canonical(value):
@@ -51,6 +66,26 @@ def is_within(x, trace):
 def within_reach(x):
     """x, a plain Poison in its place where its test is not of the present trace or those around it."""
     return x if type(x) is not Variant or is_within(x, current_trace()) else Poison(x.reason, x.choice)
+
+
+def variants_in(x):
+    """The Variants that x is or holds, in lists, tuples and slices."""
+    if type(x) is Variant:
+        yield x
+    elif type(x) in (list, tuple):
+        for item in x:
+            yield from variants_in(item)
+    elif type(x) is slice:
+        yield from variants_in((x.start, x.stop, x.step))
+
+
+def with_variants(x, change):
+    """x with each of these changed."""
+    if type(x) is Variant:
+        return change(x)
+    if type(x) in (list, tuple):
+        return type(x)([with_variants(item, change) for item in x])
+    return slice(*with_variants((x.start, x.stop, x.step), change)) if type(x) is slice else x
 
 
 def cases(x):
