@@ -23,7 +23,7 @@ from ..guards.reliance import of_user
 from ..guards.state import CONTAINERS
 from ..numpy_api.handles import is_traced
 from ..rewriter.expressions import HOOK
-from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array import Traced, TracedArray, TracedScalar, Unread
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from ..values.texts import TracedText, spelled_out
@@ -69,7 +69,7 @@ FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that
 def called(f):
     """What to call in place of f, its arguments looked at where that is code without hooks."""
     made = call(f)
-    if current_trace() is None or not watched(f, made):
+    if current_trace() is None or issubclass(type(f), Unread) or not watched(f, made):
         return made
     real = made.args[0] if type(made) is functools.partial and made.func in HANDING else made
     free = type(real) in NUMPYS or type(real) is types.BuiltinFunctionType and type(real.__self__) in FREE
