@@ -64,7 +64,7 @@ class Attempts:
             patched_numpy.refuse_patched()
         kept = []
         with (
-            limited(self.falls_back()),
+            limited(self.falls_back(), self.compiled.patience.overran),
             rules.held() as stated,
             self.watch() as watch,
             checkpoints.room(self.compiled.memory, kept),

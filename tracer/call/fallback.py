@@ -20,6 +20,7 @@ from ..common import pytree
 from ..common.errors import (
     REFUSALS,
     IntegerOverflow,
+    Overran,
     Overrun,
     Unsettled,
     UnsupportedError,
@@ -121,6 +122,7 @@ class Fallbacks:
         except (Replaced, Untold):
             raise
         except REFUSALS as error:
+            self.compiled.patience.overran |= isinstance(error, Overran)
             self.refuse(types, error)
         finally:
             self.compiled.patience.took(time.perf_counter() - start)

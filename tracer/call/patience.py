@@ -23,6 +23,7 @@ class Patience:
 
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
+        self.overran = False  # whether one took longer than a trace may
         self.refused, self.met = 0, {}  # calls left to plain Python since the last trace; state -> how often it was met
 
     def ask(self, state, reason):

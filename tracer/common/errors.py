@@ -85,6 +85,10 @@ class Overrun(UnsupportedError):
     """A program of a size that is not worth its compilation: of Python's own values one by one, in loops or lists."""
 
 
+class Overran(Overrun):
+    """A program that takes too long to trace."""
+
+
 class Unsettled(UnsupportedError):
     """A function that is to be traced anew at each call; those that its traces were made for are still compiled."""
 

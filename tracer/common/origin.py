@@ -1,5 +1,6 @@
 """Whose code it is: the user's, a library's, Python's own, or ours."""
 
+import collections.abc
 import gc
 import os
 import sysconfig
@@ -14,15 +15,22 @@ LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in (
 # modules of libraries in Python whose functions and classes are traced by their source, as the user's are
 SOURCES = ("scipy.spatial.transform._rotation",)
 SOURCE_FILES = tuple(os.path.join(site, *name.split(".")) + ".py" for site in SITE for name in SOURCES)
+# classes of Python's own that users derive theirs from, whose methods are traced likewise
+BASES = {
+    collections.__file__: ("UserList", "UserDict", "UserString", "ChainMap"),
+    collections.abc.Sequence.__len__.__code__.co_filename: tuple(collections.abc.__all__),
+}
 HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
 _users = {}  # file -> bool
 
 
 def is_user(code):
-    """Whether a code object is the user's: no standard library, NumPy, jax, or part of ours, nor what Cython puts into
-    tracebacks."""
+    """Whether a code object is the user's, or traced as theirs are: no standard library, NumPy, jax, or part of ours,
+    nor what Cython puts into tracebacks."""
     file = code.co_filename
     found = _users.get(file)
+    if found is None and file in BASES:
+        return code.co_qualname.partition(".")[0] in BASES[file]
     if found is None:
         found = _users[file] = is_user_file(file) and not internal(code) and not file.endswith(".pyx")
     return found

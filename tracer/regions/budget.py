@@ -4,7 +4,7 @@ import contextlib
 import threading
 import time
 
-from ..common.errors import Overrun, message
+from ..common.errors import Overran, Overrun, message
 from ..common.frames import locate
 from ..values.speculate import ARGUMENTS, is_insisted_on
 from ..values.storage import current_trace
@@ -14,17 +14,19 @@ MODEST = 2_000  # bound: equations of many trips, where plain Python can run the
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
+AGAIN = 0.3  # bound: of that in the traces of later calls of a function that has come to it
 INSISTED = 20.0  # bound: likewise where it cannot
 _thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
 
 
 @contextlib.contextmanager
-def limited(answered):
-    """Around the traces of one call; answered: whether plain Python can answer it instead."""
+def limited(answered, before):
+    """Around the traces of one call. answered: whether plain Python can answer it instead; before: whether a call of
+    the function has come to the bound."""
     if getattr(_thread, "until", None) is not None:
         yield
         return
-    _thread.most = SECONDS if answered else INSISTED
+    _thread.most = (SECONDS if answered else INSISTED) * (AGAIN if before else 1)
     _thread.until = time.thread_time() + _thread.most
     try:
         yield
@@ -38,7 +40,7 @@ def spend_time():
     if until is not None and time.thread_time() > until:
         text = f"tracing it takes more than {_thread.most:.0f} s, most of them for loops and branches that data decide"
         hint = "Compile a function that it calls, or write the loop here over arrays."
-        raise Overrun(message(text, locate(), hint))
+        raise Overran(message(text, locate(), hint))
 
 
 @contextlib.contextmanager

@@ -15,7 +15,8 @@ from ..values.variant import Variant, cases, chain
 from . import merge
 from .variant_phis import MOST, held
 
-STILL = (str, bytes, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, enum.Enum)  # and None: what a case may hold that is no number
+# what a case may hold, beside None, that is no number
+STILL = (str, bytes, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, enum.Enum)
 
 
 class Case(NamedTuple):
