@@ -11,12 +11,12 @@ from .matrices import TEXTS, solved
 from .nests import with_loops
 from .operand import NUMPY, PYTHON, ZERO, LazyOperand
 from .partition import fused, views
-from .quick import quick_callable, quick_number
+from .quick import once_callable, quick_callable, quick_number
 from .rows import checked_rows, rows_of
 from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "Statements", "by_python", "callable_of",
-    "control", "emit", "fused", "has_statements", "identifier", "is_loop_free", "quick_callable", "quick_number",
-    "rows_of", "solved", "checked_rows", "views", "with_loops",
+    "control", "emit", "fused", "has_statements", "identifier", "is_loop_free", "once_callable", "quick_callable",
+    "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
 ]  # fmt: skip

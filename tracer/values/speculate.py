@@ -14,7 +14,7 @@ import contextlib
 
 import numpy as np
 
-from ...backends.numpy import callable_of
+from ...backends.numpy import once_callable
 from ...ir.core import Func, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
@@ -272,7 +272,7 @@ def concrete(made, value, early=False):
     new = [r for e in eqns for r in e.results]
     params = list({x: None for e in eqns for x in e.operands if x in made.seen})
     with np.errstate(all="ignore"):
-        results = callable_of(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
+        results = once_callable(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
     made.seen |= {v: np.asarray(x, v.type.dtype) for v, x in zip(new, results, strict=True)}
     failed = int(before.value if isinstance(before, Lit) else made.seen[before])
     if failed:
