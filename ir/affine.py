@@ -72,8 +72,29 @@ class Affine:
             return affine_constant(int(x.value))
         found = self.forms.get(x)
         if found is None:
-            found = self.forms[x] = self._form(x) or self.symbol(x)
+            for y in self._unknown(x):
+                self.forms[y] = self._form(y) or self.symbol(y)
+            found = self.forms[x]
         return found
+
+    def _unknown(self, x):
+        """x, and what its form hangs on and has none yet, operands first: chains of thousands are no deep recursion."""
+        found, todo = {}, [(x, False)]
+        while todo:
+            y, known = todo.pop()
+            if known:
+                found[y] = None
+            elif not isinstance(y, Lit) and y not in self.forms and y not in found:
+                todo.append((y, True))
+                todo += [(z, False) for v in self._operands(y) for z in (v, *self._operands(v)) if z.type.dtype == TYPE]
+        return found
+
+    def _operands(self, x):
+        """The integer scalars, and their comparisons, that the form of a value, or the outcome of one, asks for."""
+        if isinstance(x, Lit) or x.eqn is None or x.type.shape:
+            return ()
+        asks = FORMS if x.type.dtype == TYPE else OUTCOMES
+        return x.eqn.operands if x.eqn.op.name in asks else ()
 
     def _form(self, x):
         if x.eqn is None or x.type.dtype != TYPE or x.type.shape or x.eqn.op.name not in FORMS:

@@ -74,6 +74,18 @@ def test_bounds_of_sums_of_counters():
         assert known.interval(select(lt(i, j), n, j)) == (0, 6)
 
 
+def test_chains_of_thousands_of_choices_have_bounds():
+    """Without as deep a recursion: the place of the least of 5,000 numbers, written out."""
+    known, build = Affine(), Builder()
+    with build:
+        x, y = build.param(COUNTER), build.param(COUNTER)
+        known.counter(x, Lit(10, COUNTER))
+        for k in range(5000):
+            y = select(lt(x, Lit(k % 7, COUNTER)), Lit(k, COUNTER), y) if k else Lit(3, COUNTER)
+    assert known.interval(y) == (1, 4999)
+
+
+
 def test_a_limit_cut_off_at_zero_bounds_its_counter():
     known, build = Affine(), Builder()
     k, j = build.param(COUNTER), build.param(COUNTER)
