@@ -22,7 +22,9 @@ from ..common.errors import HOME, UnsupportedError, message
 from ..guards.instances import attributes, base_of, hidden, is_in_c, set_attributes
 from ..guards.object_contents import DRAWING, LOCKS, NUMPYS, is_fixed
 from ..guards.reliance import of_user
+from ..guards.state import UNBOUND
 from ..guards.subclasses import Blank, with_class
+from ..rewriter.converted import written
 from .suspended import refuse_suspended
 
 NAMED = (types.FunctionType, type, types.ModuleType, *NUMPYS, type(functools.cache(len)))  # known by where they are
@@ -144,6 +146,15 @@ def put_factory(new, parts):
     new.default_factory = parts[0]
 
 
+def held_by(cell):
+    return () if cell.cell_contents is UNBOUND else (cell.cell_contents,)
+
+
+def fill_cell(new, state, parts):
+    for part in parts:
+        new.cell_contents = part
+
+
 MAKEUPS = {
     object: Makeup(no_parts, no_parts, new_of(object), None),
     types.SimpleNamespace: Makeup(no_parts, no_parts, new_of(types.SimpleNamespace), None),
@@ -160,6 +171,7 @@ MAKEUPS = {
         lambda x: array.array(x.typecode, x), no_parts,
         lambda kind, held: array.array.__new__(kind, held.typecode, held), None,
     ),
+    types.CellType: Makeup(no_parts, held_by, lambda kind, state: types.CellType(), fill_cell),
     **{base: valued(base) for base in VALUED},
     tuple: from_parts(tuple.__iter__, tuple.__new__),
     frozenset: from_parts(frozenset.__iter__, frozenset.__new__),
@@ -174,8 +186,26 @@ ARGS = BaseException.args
 
 def makeup_of(x):
     """The Makeup by which an object is made again; None where what it holds is not known to be all of it."""
+    if type(x) is types.FunctionType:
+        return of_function(x)
     base = base_of(type(x))
     return of_exception(x, base) if isinstance(x, BaseException) else MAKEUPS.get(base)
+
+
+def of_function(x):
+    """The Makeup of a function that the trace has made: of the user's own code, without hooks, and what its variables
+    hold."""
+    code, cells = written(x.__code__), dict(zip(x.__code__.co_freevars, x.__closure__ or ()))
+    if code is None or not cells.keys() >= set(code.co_freevars):
+        return None
+    space, named = x.__globals__, (x.__name__, x.__qualname__, x.__module__, x.__doc__)
+
+    def make(kind, parts):
+        new = types.FunctionType(code, space, named[0], parts[-2], tuple(parts[:-2]))
+        new.__kwdefaults__, (_, new.__qualname__, new.__module__, new.__doc__) = parts[-1], named
+        return new
+
+    return from_parts(lambda x: [*(cells[n] for n in code.co_freevars), x.__defaults__, x.__kwdefaults__], make)
 
 
 def of_exception(x, base):

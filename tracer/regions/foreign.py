@@ -41,6 +41,7 @@ from ..values.texts import TracedText
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
 
+TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."
 # give an object that was there
 THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}
@@ -253,7 +254,10 @@ def ask(f, /, *args, **kwargs):
         raise UnsupportedError(
             message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE)
         )
-    if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
+    files = [x for x in given if hasattr(x, "read") and not isinstance(x, type)]
+    if files and not inside() and all(type(x) in TEXTS and not outside.was_there(x) for x in files):
+        return f(*args, **kwargs)  # what is read is known, and nobody else sees how far
+    if files:
         raise UnsupportedError(
             message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE)
         )

@@ -13,6 +13,7 @@ from .rewrite import rewrite_function as rewrite
 UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none
 _inner = {}  # id -> code of the functions inside converted ones
+_written = {}  # id of one of them -> the user's code that it was made of
 _bare = {}  # id -> those of them that are left as they are: bodies of classes, generators, and what is inside these
 
 
@@ -73,8 +74,29 @@ def _converted(code, space):
         return f"{code.co_name} is too deeply nested"
     made = renamed(made, code.co_name, code.co_qualname)
     _inner.update((id(c), c) for c in codes(made))
+    _written.update(pairs(code, made))
     _bare.update((id(c), c) for c in bare(made))
     return made
+
+
+def pairs(code, made):
+    """(id of a code inside one with hooks, the user's code that it was made of), where name, line and parameters tell
+    which."""
+    sides = [{}, {}]
+    for side, around in zip(sides, (code, made)):
+        for c in codes(around):
+            if c is not around:
+                given = c.co_varnames[: c.co_argcount + c.co_kwonlyargcount]
+                side.setdefault((c.co_name, c.co_firstlineno, given), []).append(c)
+    for key, found in sides[1].items():
+        if len(found) == len(sides[0].get(key, ())) == 1:
+            yield id(found[0]), sides[0][key][0]
+
+
+def written(code):
+    """The user's code that one inside a converted function was made of, itself where it has no hooks; None where that
+    is not known."""
+    return code if id(code) not in _inner else _written.get(id(code))
 
 
 def renamed(made, name, qualified):

@@ -24,6 +24,7 @@ from ..numpy_api.handles import handle, value_of
 from ..numpy_api.scipy_registry import refuse
 from ..regions import hooks
 from ..values.array import Traced, TracedScalar, bring, fresh
+from ..values.mixed import Mixed
 from ..values.status import PASSED, STATUS, passed
 from ..values.storage import current_trace
 
@@ -63,7 +64,7 @@ class Callback:
             given = hooks.call(function)(x, *args[0], **args[1])
             of_numpy = isinstance(given, np.generic) or isinstance(given, TracedScalar) and given.weak is None
             self.python = not of_numpy
-            out = handle(given)
+            out = handle(TracedScalar(bring(given._value)) if type(given) is Mixed else given)
             if out.dtype.kind == "c":
                 refuse(f"{self.name}, which gives complex numbers to SciPy,")
             out = out.astype(np.float64)

@@ -5,6 +5,7 @@ import copy
 import io
 import operator
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -192,8 +193,6 @@ CHANGES = [
     lambda x: ROWS.add(x),
     lambda x: list.append(ROWS, x),
     lambda x: ROWS.extend([x]),
-    lambda x: USERS.append(x),
-    lambda x: NAMED.__setitem__("a", x),
     lambda x: NAMED.update(a=x),
     lambda x: CHAINED.update(a=x),
     lambda x: operator.setitem(CHAINED, "a", x),
@@ -208,6 +207,23 @@ def test_nothing_traced_stays_in_the_users_objects(change):
         with pytest.raises(UnsupportedError, match="once, and not at every call"):
             f(1.0)
         assert not ROWS and not USERS and not NAMED and not CHAINED and not COUNTED
+
+
+def test_lists_and_dicts_written_in_python_are_changed_at_every_call():
+    def change(x):
+        USERS.append(x)
+        USERS.extend([x, x])
+        NAMED["a"] = x
+        return USERS.pop(0), NAMED["a"]
+
+    f = jit(change)
+    for k in (1.0, 2.0):
+        users, named = copy.deepcopy((USERS, NAMED))
+        expected = types.FunctionType(change.__code__, {"USERS": users, "NAMED": named})(k)
+        assert f(k) == expected and users == USERS and named == NAMED
+        assert all(type(x) is float for x in USERS)
+    USERS.clear()
+    NAMED.clear()
 
 
 @pytest.mark.parametrize("change", [lambda x: object.__setattr__(PLAIN, "a", x), lambda x: PLAIN.put(x)])
