@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import operator
 
 import numpy as np
 
@@ -249,10 +250,38 @@ def refuse_undefined(ufunc, kinds):
         raise with_note(TypeError, message(text, locate()))
 
 
+def standing(x):
+    """An array or number of the kind that a traced one stands for."""
+    if not isinstance(x, Traced):
+        return x
+    zero = np.zeros(x.type.shape, x.type.dtype)
+    return zero if type(x) is not TracedScalar else x.weak() if x.weak else zero[()]
+
+
+def refuse_as_python(ufunc, inputs):
+    """Raise what Python does where an operator meets what is no number."""
+    try:
+        OPERATORS[ufunc](*map(standing, inputs))
+    except TypeError as error:
+        raise error.with_traceback(None) from None
+
+
+OPERATORS = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod, np.power: operator.pow, np.less: operator.lt,
+    np.less_equal: operator.le, np.greater: operator.gt, np.greater_equal: operator.ge, np.equal: operator.eq,
+    np.not_equal: operator.ne, np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor, np.left_shift: operator.lshift, np.right_shift: operator.rshift,
+    np.matmul: operator.matmul, np.divmod: divmod,
+}  # fmt: skip
+
+
 def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
     if None in kinds:
+        if any(x is None or type(x) is str for x in inputs):
+            refuse_as_python(ufunc, inputs)
         if (
             kinds[0] is complex
             and ufunc not in ORDERS

@@ -27,7 +27,7 @@ from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
 from ..values.array import Traced, TracedArray, TracedScalar, Unread, answers, fresh
 from ..values.storage import current_trace
-from . import creation, math_functions  # noqa: F401, which register their stand-ins
+from . import creation, math_functions, searching  # noqa: F401, which register their stand-ins
 from .array_objects import is_subclass, new_array, view
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
