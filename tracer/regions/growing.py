@@ -27,6 +27,7 @@ from .fixpoint import LAST
 from .lengthening import Lengthened, begin_as_before, prove, remember_growth, undo
 from .rows import RowMemory
 from .series import Counting
+from .variants import that_is_there
 
 ONWARD = (AppendsTo, GivenUp)  # of what a loop may not be captured for, what a loop around has to know
 TRIES = 16  # attempts at one loop
@@ -327,13 +328,8 @@ def appending(owner):
     if found is None:
         return None if (held := bounded_list(owner)) is None else held.append
     if next(state.regions()).trial:
-
-        def trial(value):
-            spoil(owner)
-            owner.append(value)
-
-        return trial
-    return lambda value: found.append(owner, value, chosen)
+        return lambda value: (spoil(owner), owner.append(value))[1]
+    return lambda value: found.append(owner, that_is_there(value), chosen)
 
 
 def extend(owner, items):

@@ -11,9 +11,9 @@ from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
 from ..common import pytree
 from ..values.array import TracedScalar
-from ..values.variant import Variant, cases, chain
+from ..values.variant import Variant, cases, chain, held
 from . import merge
-from .variant_phis import MOST, held
+from .variant_phis import MOST
 
 # what a case may hold, beside None, that is no number
 STILL = (str, bytes, type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, enum.Enum)

@@ -1,24 +1,12 @@
 """Variants where two ways meet: the cases of both, those that one value can stand for as one, and which case it is."""
 
 from ...ir.core import Lit
-from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ..values.capturing import look_ahead
-from ..values.storage import current_trace
-from ..values.variant import Variant, cases, chain, is_within
+from ..values.variant import Variant, cases, chain, held, is_within
 from .array_object_phis import NOTHING
 
 MOST = 8  # cases of one name
-
-
-def held(tests):
-    """Whether all tests have their truths, as an operand of the present trace."""
-    found = Lit(True, TRUTH)
-    for test, truth in tests:
-        value = current_trace().bring(test)
-        value = value if truth else OPS["not"](value)
-        found = value if isinstance(found, Lit) else OPS["and"](found, value)
-    return found
 
 
 class VariantPhis:

@@ -6,10 +6,12 @@ the body runs (type narrowing, as checkers of static types do it).
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..guards.state import UNBOUND, regions
 from ..values.array import TracedScalar
 from ..values.storage import current_trace
-from ..values.variant import Variant, canonical
+from ..values.variant import Variant, canonical, cases, held, is_chosen_by_value, is_within
 
 
 def facts(value, truth):
@@ -81,6 +83,22 @@ def narrowing(named, test, truth, body):
                     slot.set(v)
 
     return inside
+
+
+def that_is_there(x):
+    """What may be None or one other thing, where only the other can be kept, as in the items of a list that grows in a
+    captured loop: the other, which the program checks."""
+    x = narrowed(x)
+    kept = [case for case in cases(x) if case[0] is not None] if type(x) is Variant else []
+    if len(kept) != 1 or kept[0][0] is UNBOUND or is_chosen_by_value(x) or not is_within(x, current_trace()):
+        return x
+    value, tests = kept[0]
+    text = message(NONE, locate(), "Keep such items apart, or give another number in the place of None.")
+    current_trace().check(held(tests), UnsupportedError, text)
+    return value
+
+
+NONE = "None is to be an item of a list whose other items are numbers or arrays, in a captured loop"
 
 
 def equal_by_sides(equal, a, b):

@@ -5,6 +5,8 @@ true, may be asked where the two of them say it; any other use takes the choice 
 """
 
 from ...ir.core import Lit
+from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from .poison import Poison
 from .speculate import choices
 from .storage import current_trace
@@ -93,6 +95,16 @@ def cases(x):
     if type(x) is not Variant:
         return [(x, ())]
     return [(v, ((x.test, truth), *more)) for truth, side in zip((True, False), x.sides) for v, more in cases(side)]
+
+
+def held(tests):
+    """Whether all tests have their truths, as an operand of the present trace."""
+    found = Lit(True, TRUTH)
+    for test, truth in tests:
+        value = current_trace().bring(test)
+        value = value if truth else OPS["not"](value)
+        found = value if isinstance(found, Lit) else OPS["and"](found, value)
+    return found
 
 
 def chain(reason, tests, values):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from wengert import grad, jit
+from wengert import UnsupportedError, grad, jit
 
 
 def best_none(x):
@@ -236,3 +236,63 @@ def test_one_that_is_written_is_refused_or_right():
     compiled = jit(written)
     for x in (np.array([1.0, 3.0, 2.0]), np.array([3.0, 1.0, 2.0])):
         assert same(written(x.copy()), compiled(x.copy()))
+
+
+def known(v, limit):
+    if v > limit:
+        return None
+    return v * 2
+
+
+def listed(x, limit):
+    out = []
+    for i in range(50):
+        out.append(known(x[i], limit))
+    return out
+
+
+X = np.linspace(0.0, 2.0, 50)
+
+
+def test_items_are_taken_to_be_there():
+    compiled = jit(listed)
+    assert compiled(X, 3.0) == listed(X, 3.0)
+    with pytest.raises(UnsupportedError, match="None is to be an item of a list"):
+        compiled(X, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_and_where_they_are_not_plain_python_answers(falling_back):
+    compiled = jit(listed)
+    for limit in (3.0, 1.0, 3.0, 0.5):
+        assert compiled(X, limit) == listed(X, limit)
+
+
+def of_both(x, limit):
+    total = 0.0
+    for i in range(len(x)):
+        a, b = known(x[i], limit), known(x[i] + 1, limit + 1)
+        total += a * b
+    return total
+
+
+def test_what_python_raises_of_none_is_raised():
+    compiled = jit(of_both)
+    assert math.isclose(compiled(X, 3.0), of_both(X, 3.0), rel_tol=1e-12)
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        compiled(X, 1.0)
+
+
+def added(x, b):
+    if x[0] > 5:
+        b = 1.0
+    return x[0] * b
+
+
+@pytest.mark.parametrize("b", [None, "a"])
+def test_a_number_and_what_is_none(b):
+    with pytest.raises(TypeError) as pythons:
+        added(X, b)
+    with pytest.raises(TypeError) as ours:
+        jit(added)(X, b)
+    assert str(ours.value).split(" (")[0] == str(pythons.value).split(" (")[0]
