@@ -10,8 +10,8 @@ from .operand import NUMPY, PYTHON, LazyOperand
 from .trips import has_statements
 
 FLOAT = np.dtype(np.float64)
-LONG = 50_000  # equations, some 2 us each, above which machine code is made for them
-MANY = 1000  # trips that a loop is taken to make where its data end it
+LONG = 50_000  # bound: equations, some 2 us each, above which machine code is made for them
+MANY = 1000  # bound: trips that a loop is taken to make where its data end it
 
 
 def quick_callable(func):
@@ -23,15 +23,15 @@ def quick_callable(func):
 def once_callable(func):
     """`func` as a function of NumPy arrays that is to be called once: loops that would take Python long are machine
     code."""
-    return statements_of(func, lambda type: NUMPY) if work(func) > LONG else callable_of(func)
+    return statements_of(func, lambda type: NUMPY) if equations_run(func) > LONG else callable_of(func)
 
 
-def work(func):
+def equations_run(func):
     """Equations that a call runs, about: those of loops that data end are counted as of many trips."""
     found = len(func.eqns)
     for eqn in func.eqns:
         trips = (eqn.attrs["trips"] or MANY) if eqn.op is loop else 1
-        found += trips * sum(map(work, eqn.regions()))
+        found += trips * sum(map(equations_run, eqn.regions()))
     return found
 
 

@@ -50,7 +50,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "firm", staticmethod(meeting.firm)),
     (Traced, "apart", staticmethod(alternatives.apart)),
     (Variant, "of_sides", staticmethod(alternatives.of_sides)),
-    (Variant, "__call__", alternatives.called),
+    (Variant, "__call__", alternatives.variant_called),
     (Traced, "where_only", staticmethod(alternatives.where_only)),
     (Traced, "of_numpy", staticmethod(alternatives.of_numpy)),
     # attributes of arrays and numbers

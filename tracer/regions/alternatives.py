@@ -57,10 +57,13 @@ def of_sides(f, args, kwargs=()):
         pick = lambda x: x.sides[not truth] if x.test is first.test else x
         return lambda: of_sides(f, with_variants(args, pick), {k: with_variants(x, pick) for k, x in kwargs.items()})
 
-    return choose(test, way(True), way(False))
+    found = choose(test, way(True), way(False))
+    if type(found) is Variant:
+        found.say(first.reason)
+    return found
 
 
-def called(x, *args, **kwargs):
+def variant_called(x, *args, **kwargs):
     """`x(*args, **kwargs)` of a Variant, with hooks."""
     return of_sides(lambda side: CELL.cell_contents.call(side)(*args, **kwargs), (x,))
 
@@ -92,7 +95,7 @@ def parted(f):
     return stand_in
 
 
-def sided(f):
+def asked_of_sides(f):
     """A function of Python's that takes Variants apart, and no more."""
 
     @functools.wraps(f)
@@ -142,7 +145,7 @@ def register():
     """Have the functions that go by the kind of a number, and the operations of `meeting`, take Mixed numbers apart."""
     for f, stand_in in list(REPLACED.items()):
         if f in ONE:
-            REPLACED[f] = sided(stand_in)
+            REPLACED[f] = asked_of_sides(stand_in)
         elif f not in WHOLE and (
             getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)
         ):

@@ -12,7 +12,6 @@ from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import TracedArray, TracedScalar
 from ..values.mixed import Mixed, mixed_in
-from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.speculate import on_demand
 from ..values.status import passed
@@ -174,9 +173,7 @@ class Emission(LoopEquation):
 
         def plan(out):
             made = stand_for(pytree.unflatten(tree, [p(out) for p in plans], order), candidates)
-            if type(made) is not ObjectPhi or after is left:
-                return made
-            return depending(made, left, *([first] if c is not None else []))
+            return made if after is left else depending(made, left, *([first] if c is not None else []))
 
         return plan
 

@@ -254,13 +254,8 @@ def ask(f, /, *args, **kwargs):
         raise UnsupportedError(
             message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE)
         )
-    files = [x for x in given if hasattr(x, "read") and not isinstance(x, type)]
-    if files and not inside() and all(type(x) in TEXTS and not outside.was_there(x) for x in files):
+    if reads_own_files(given, name):
         return f(*args, **kwargs)  # what is read is known, and nobody else sees how far
-    if files:
-        raise UnsupportedError(
-            message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE)
-        )
     if outside.acted is not None and place_of(f)[0].partition(".")[0] not in APART:
         text = (
             f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it "
@@ -296,6 +291,16 @@ def ask(f, /, *args, **kwargs):
         )
         raise UnsupportedError(message(text, locate(), ADVICE))
     return outside.enter(read)
+
+
+def reads_own_files(given, name):
+    """Whether there are open files among arguments, of text that the function has made files of; others are refused."""
+    files = [x for x in given if hasattr(x, "read") and not isinstance(x, type)]
+    was_there = current_trace().root.outside.was_there
+    if files and (inside() or any(type(x) not in TEXTS or was_there(x) for x in files)):
+        text = f"{name}() reads an open file, and leaves it at another place"
+        raise UnsupportedError(message(text, locate(), ADVICE))
+    return bool(files)
 
 
 def shown(x):

@@ -122,11 +122,16 @@ def attribute_of(owner, key):
 
 
 def item(owner, key, whole=True):
-    """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
+    """`owner[key]`."""
+    if Variant in (type(owner), type(key)):
+        return of_sides(item, (owner, key))
+    return item_of_one(owner, key, whole)
+
+
+def item_of_one(owner, key, whole):
+    """Likewise; a plain array is captured where it is from outside, or the key is traced."""
     owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
-    if Variant in (kind, type(key)):
-        return of_sides(item, (owner, key))
     if is_item_of_instance(owner, key):
         return item_of_instance(owner, key)
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
@@ -345,7 +350,7 @@ def choice(test, *parts):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (
-    outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute,
+    outer, attribute, attribute_of, item, item_of_one, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
 state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, attribute_above)}
 state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed)}

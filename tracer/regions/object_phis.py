@@ -226,7 +226,9 @@ def phi(attributes, *objects):
 
 
 def depending(made, *objects):
-    """An ObjectPhi, of the objects that these are or may be."""
+    """An ObjectPhi, of the objects that these are or may be; anything else as it is."""
+    if type(made) is not ObjectPhi:
+        return made
     made.depend_on(instances_of(*objects))
     for x in objects:
         if type(x) is ObjectPhi:

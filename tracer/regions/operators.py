@@ -14,7 +14,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
-from ..guards.state import CONTAINERS
+from ..guards.state import CONTAINERS, TRANSPARENT
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import kind_of_object
@@ -64,13 +64,22 @@ OWN = frozenset(
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
 
 
+def sided(stand_in):
+    """An operator that is asked of each side of Variants."""
+
+    def on_sides(*operands):
+        found = Variant in map(type, operands)
+        return of_sides(on_sides, operands) if found else stand_in(*operands)
+
+    TRANSPARENT.add(stand_in.__code__)
+    return on_sides
+
+
 def binary(plain, name, mirror):
     """An operator of two operands, whose methods are `name` and, of the right operand, `mirror`."""
 
     def stand_in(a, b):
         left, right = kind_of_object(a), kind_of_object(b)
-        if left is Variant or right is Variant:
-            return of_sides(stand_in, (a, b))
         if GROWING & {left, right} and current_trace() is not None:
             found, a, b = of_lists(name, a, b)
             if found is not NotImplemented:
@@ -100,7 +109,7 @@ def binary(plain, name, mirror):
             found = call(second)(b, a)
         return handed(plain, a, b) if found is NotImplemented else found
 
-    return stand_in
+    return sided(stand_in)
 
 
 GROWING = {list, tuple, GrownList}  # what may be a list that grows, or hold one
@@ -155,8 +164,6 @@ def inplace(plain, name, otherwise):
             extending(list_behind(a))(b)
             return a
         kind = kind_of_object(a)
-        if kind is Variant or type(b) is Variant:
-            return of_sides(stand_in, (a, b))
         if meets(a, b):
             return operated_in_place(plain, name, otherwise, a, b)
         if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
@@ -171,19 +178,17 @@ def inplace(plain, name, otherwise):
         found = call(own)(a, b)
         return otherwise(a, b) if found is NotImplemented else found
 
-    return stand_in
+    return sided(stand_in)
 
 
 def unary(plain, name):
     def stand_in(a):
         if isinstance(a, ArrayObject):
             return unary_of(plain, name, a)
-        if type(a) is Variant:
-            return of_sides(stand_in, (a,))
         own = None if type(a) in OWN else special(kind_of_object(a), name)
         return handed(plain, a) if own is None else call(own)(a)
 
-    return stand_in
+    return sided(stand_in)
 
 
 def contained(a, b):

@@ -17,12 +17,12 @@ from ..values.poison import Poison
 from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from ..values.texts import TracedText
-from ..values.variant import Variant, is_within, one_of, within_reach
+from ..values.variant import Variant, is_within, within_reach
 from . import merge
 from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
-from .variant_phis import VariantPhis
+from .variant_phis import VariantPhis, lone
 
 
 class Merger(InstancePhis, VariantPhis):
@@ -98,23 +98,6 @@ class Merger(InstancePhis, VariantPhis):
             plans = [self.value(*pair, f"{name}[{n}]") for n, pair in enumerate(zip(x, y))]
             return lambda out: tuple([plan(out) for plan in plans])
         return None
-
-    def apart(self, x, y, name):
-        """A plan for two things that no one value can stand for."""
-        if x is UNBOUND or y is UNBOUND:
-            return self.variant(x, y, name, "is set on one side only of the choice")
-        p, q = map(merge.described, parted(x, y))
-        return self.variant(x, y, name, f"is {p} on one side and {q} on the other side of the choice")
-
-    def variant(self, x, y, name, text):
-        """A plan for two things that no one value can stand for."""
-        look_ahead()
-        try:
-            plans = [self.value(x, NOTHING, name), self.value(NOTHING, y, name)]
-        except UnsupportedError:
-            return self.unmerged(name, text)
-        reason = f"{name} {text} at {self.where}"
-        return lambda out: one_of(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))
 
     def half(self, x, y, name):
         """A plan for what one side only has to give."""
@@ -386,18 +369,6 @@ class Merger(InstancePhis, VariantPhis):
             return Completion(at(out), may, found)
 
         return plan
-
-
-def lone(x, side):
-    """What the two sides have where one only has something."""
-    return (NOTHING, x) if side else (x, NOTHING)
-
-
-def parted(x, y):
-    """The first leaves of two things that no one value can stand for; the two where their structures differ."""
-    (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
-    apart = lambda p, q: not merge.equal(p, q) and merge.join(merge.spec(p), merge.spec(q), p, q) is None
-    return next((pair for pair in zip(xs, ys) if apart(*pair)), (x, y)) if tree == other else (x, y)
 
 
 def by_value_here():

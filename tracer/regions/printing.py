@@ -16,6 +16,7 @@ from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
 from ..values.texts import TracedText
+from ..values.variant import variants_in
 from .builtins import replaces
 from .convert import CELL
 from .special import looked_up
@@ -154,6 +155,8 @@ def joining(sep):
 
     def stand_in(parts):
         parts = list(parts)
+        for part in variants_in(parts):
+            part.fail()
         return (
             TracedText(lambda p: sep.join(p), [parts], sep)
             if any(isinstance(p, TracedText) for p in parts)

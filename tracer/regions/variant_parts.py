@@ -28,7 +28,7 @@ class Case(NamedTuple):
     unread: Any
 
 
-class Form:
+class CasesForm:
     """The cases of a place, in their order."""
 
     def __init__(self, reason, kept):
@@ -39,9 +39,9 @@ class Form:
         return any(x is leaf for case in self.cases for x in case.unread)
 
     def __eq__(self, other):
-        return (
-            type(other) is Form and len(self.cases) == len(other.cases) and all(map(same, self.cases, other.cases))
-        )
+        if type(other) is not CasesForm or len(self.cases) != len(other.cases):
+            return False
+        return all(map(are_alike_cases, self.cases, other.cases))
 
     def __hash__(self):
         return len(self.cases)
@@ -68,17 +68,17 @@ def case_of(x):
         elif kind == "array":
             unread.append(np.zeros(*of))
         else:
-            unread.append(number_of(kind, of))
+            unread.append(unread_number(kind, of))
     return Case(tree, still, unread)
 
 
-def number_of(kind, of):
+def unread_number(kind, of):
     if kind == "mixed":
-        return number_of(*of[0][0][:1], of[0][0][1:])
+        return unread_number(*of[0][0][:1], of[0][0][1:])
     return of[0](0) if kind == "weak" else of[0].type(0)
 
 
-def same(a, b):
+def are_alike_cases(a, b):
     return (
         a.tree == b.tree
         and a.still.keys() == b.still.keys()
@@ -89,16 +89,16 @@ def same(a, b):
 def like(a, b):
     """Whether one case can hold what either of two holds."""
     meet = lambda x, y: merge.join(merge.spec(x), merge.spec(y)) is not None
-    return same(a, b) and all(map(meet, a.unread, b.unread))
+    return are_alike_cases(a, b) and all(map(meet, a.unread, b.unread))
 
 
-def spread(x):
+def all_cases(x):
     """`cases` of what may be a tuple with Variants in it: tuples without."""
     if type(x) is not tuple:
         return cases(x)
     found = [((), ())]
     for item in x:
-        found = [((*before, value), (*tests, *more)) for before, tests in found for value, more in spread(item)]
+        found = [((*before, value), (*tests, *more)) for before, tests in found for value, more in all_cases(item)]
         if len(found) > MOST:
             return [(x, ())]
     return found
@@ -131,7 +131,7 @@ def depth(trace):
 def varied(x, y, name):
     """Two values of a place as VariantParts of the cases of both; None where that cannot be."""
     kept = []
-    for value, _ in (*spread(x), *spread(y)):
+    for value, _ in (*all_cases(x), *all_cases(y)):
         case = case_of(value)
         if case is None:
             return None
@@ -140,7 +140,7 @@ def varied(x, y, name):
     if not 2 <= len(kept) <= MOST:
         return None
     told = next(reasons((x, y)), None)
-    form = Form(told or f"{name} is {merge.described(x)} or {merge.described(y)}, as data decide", kept)
+    form = CasesForm(told or f"{name} is {merge.described(x)} or {merge.described(y)}, as data decide", kept)
     found = as_parts(x, form), as_parts(y, form)
     return None if None in found else found
 
@@ -148,20 +148,20 @@ def varied(x, y, name):
 def as_parts(x, form):
     """A value as VariantParts of a form, None where it is none."""
     kept = [None] * len(form.cases)
-    for value, tests in spread(x):
+    for value, tests in all_cases(x):
         case = case_of(value)
         at = case and next((n for n, c in enumerate(form.cases) if like(c, case)), None)
         if at is None or kept[at] is not None:
             return None
         kept[at] = value, tests
-    values = [holds(x, found and found[1]) for found in kept[:-1]]
+    values = [is_case(x, found and found[1]) for found in kept[:-1]]
     for case, found in zip(form.cases, kept):
         leaves = () if found is None else pytree.leaves(found[0])
         values += case.unread if found is None else [v for n, v in enumerate(leaves) if n not in case.still]
     return VariantParts(form, values)
 
 
-def holds(x, tests):
+def is_case(x, tests):
     """Whether what holds Variants is the case of these tests; None: it never is."""
     if not tests:
         return tests is not None
@@ -174,10 +174,10 @@ def holds(x, tests):
 
 def opened_variant(x):
     """A Variant, or a tuple with some in it, as VariantParts of its own cases; itself where that cannot be."""
-    kept = [case_of(value) for value, _ in spread(x)]
+    kept = [case_of(value) for value, _ in all_cases(x)]
     if any(case is None for case in kept):
         return x
-    return as_parts(x, Form(next(reasons(x)), kept)) or x
+    return as_parts(x, CasesForm(next(reasons(x)), kept)) or x
 
 
 def _nodes(x):

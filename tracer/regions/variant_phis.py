@@ -2,11 +2,28 @@
 
 from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
+from ..common import pytree
+from ..common.errors import UnsupportedError
+from ..guards.state import UNBOUND
 from ..values.capturing import look_ahead
-from ..values.variant import Variant, cases, chain, held, is_within
+from ..values.storage import current_trace
+from ..values.variant import Variant, cases, chain, held, is_within, one_of
+from . import merge
 from .array_object_phis import NOTHING
 
 MOST = 8  # cases of one name
+
+
+def lone(x, side):
+    """What the two sides have where one only has something."""
+    return (NOTHING, x) if side else (x, NOTHING)
+
+
+def first_apart(x, y):
+    """The first leaves of two things that no one value can stand for; the two where their structures differ."""
+    (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+    apart = lambda p, q: not merge.equal(p, q) and merge.join(merge.spec(p), merge.spec(q), p, q) is None
+    return next((pair for pair in zip(xs, ys) if apart(*pair)), (x, y)) if tree == other else (x, y)
 
 
 class VariantPhis:
@@ -46,3 +63,20 @@ class VariantPhis:
             return Lit(False, TRUTH)
         with run.ending():
             return held(tests)
+
+    def apart(self, x, y, name):
+        """A plan for two things that no one value can stand for."""
+        if x is UNBOUND or y is UNBOUND:
+            return self.variant(x, y, name, "is set on one side only of the choice")
+        p, q = map(merge.described, first_apart(x, y))
+        return self.variant(x, y, name, f"is {p} on one side and {q} on the other side of the choice")
+
+    def variant(self, x, y, name, text):
+        """A plan for two things that no one value can stand for."""
+        look_ahead()
+        try:
+            plans = [self.value(x, NOTHING, name), self.value(NOTHING, y, name)]
+        except UnsupportedError:
+            return self.unmerged(name, text)
+        reason = f"{name} {text} at {self.where}"
+        return lambda out: one_of(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))

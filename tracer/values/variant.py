@@ -26,6 +26,10 @@ class Variant(Poison):
             object.__setattr__(self, name, value)
 
 
+    def say(self, reason):
+        """Give another reason why it is not one thing."""
+        object.__setattr__(self, "reason", reason)
+
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return Variant.of_sides(getattr(ufunc, method), inputs, kwargs)
 

@@ -25,7 +25,8 @@ kept = []
 def branch(x):
     for i in range(3):
         y = x[None] if x[i] > 0 else -x
-        x = x + y.sum()
+        for row in y:
+            x = x + row.sum()
     return x
 
 
@@ -48,7 +49,8 @@ def use_unmerged(x):
             y = x
         else:
             y = None
-        x = x + y
+        for v in y:
+            x = x + v
     return x
 
 
@@ -192,7 +194,7 @@ CASES = {
     "ragged_list": lambda: jit(ragged)(1.0),
     "consumed": lambda: jit(lambda x, s: x * sum(s.g))(1.0, types.SimpleNamespace(g=iter([1.0]))),
     "changed_by_c": lambda: jit(lambda x, c: (c.update("a"), x)[1])(V, collections.Counter()),
-    "foreign_operand": lambda: jit(lambda x: x + "a")(V),
+    "foreign_operand": lambda: jit(lambda x: np.hypot(x, "a"))(V),
     "static_index": lambda: jit(lambda x: x[5])(V),
     "traced_index": lambda: jit(lambda x, i: x[i])(V, np.array([7])),
     "read_only": lambda: read_only(),
