@@ -15,7 +15,7 @@ TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where no
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
 AGAIN = 0.3  # bound: of that in the traces of later calls of a function that has come to it
-INSISTED = 20.0  # bound: likewise where it cannot
+INSISTED = 30.0  # bound: likewise where it cannot
 _thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
 
 
