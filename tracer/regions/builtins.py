@@ -17,6 +17,7 @@ from ..common.emit import cast_to
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
+from ..guards.state import TRANSPARENT
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..values import overflow
@@ -40,6 +41,7 @@ def replaces(*functions):
     def register(stand_in):
         for f in functions:
             REPLACED[f] = stand_in
+        TRANSPARENT.add(getattr(stand_in, "__code__", None))  # another stand-in may come in front of it
         return stand_in
 
     return register

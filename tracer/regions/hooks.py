@@ -58,8 +58,10 @@ from .variants import narrowed
 
 
 def leave(code):
-    """What a function returns, from how its body ended."""
-    return None if code is None else code.value
+    """What a function returns, from how its body ended: None where that fell through."""
+    if code is None or not code.open:
+        return None if code is None else code.value
+    return choose(code.status == completion.RETURNS, lambda: code.value, lambda: None)
 
 
 def strays():
