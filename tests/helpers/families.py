@@ -30,6 +30,7 @@ import random_rotations
 import random_strangers
 import random_subclasses
 import random_types
+import random_variants
 import random_zeros
 from calls import names
 from draws import Found, on, reason, run_of
@@ -101,6 +102,7 @@ FAMILIES = {
     "made": run_of(random_made),
     "choices": random_choices.run,
     "holders": run_of(random_holders),
+    "variants": run_of(random_variants),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
     "rotations": random_rotations.run,

@@ -23,13 +23,22 @@ TESTS = (
     "x[2] > 0", "s > 0.5", "i % 2", "x[i % 4] > 0.3", "x[0] * i > 1", "i > 5", "{0} is None", "{0} is not None", "{0} is None or {0} is {1}",
     "{0} == 'L'", "{0} != 'R'", "isinstance({0}, tuple)", "isinstance({0}, (int, float))", "{0} is None and x[1] > 0", "{0} is not None and x[3] < s",
 )  # fmt: skip
-HEADS = ("for i in range(40):", "for i in range(3):", "for i in range(int(x[4])):", "while s > 0.2 and m < 20:", "for v in x[:4]:", "for i, v in enumerate(x[:4]):")
+HEADS = (
+    "for i in range(40):", "for i in range(3):", "for i in range(int(x[4])):", "while s > 0.2 and m < 20:", "for v in x[:4]:",
+    "for i, v in enumerate(x[:4]):",
+)  # fmt: skip
 USES = (
     "s = s + np.sum({0})", "s += {0}", "s = s * 0.5 + np.size({0})", "n += len({0})", "s += {0}[0]", "s = s + {0}.sum()", "s += np.max({0}) * 0.1",
     "s -= abs({0})", "s = s * 0.9 + (0.0 if {0} is None else 0.1)", "n += isinstance({0}, str)", "s = min(s, 1.0) if {0} == {1} else s",
 )  # fmt: skip
-GUARDED = ("if {0} is not None and not isinstance({0}, (str, tuple)):", "if isinstance({0}, (int, float)):", "if isinstance({0}, np.ndarray):", "if not isinstance({0}, tuple) and {0} != 'L' and {0} is not None:")
-ENDS = ("p", "q", "t", "(p, s)", "[q, n]", "p is None", "p is q", "s", "n", "s if p is None else 0.0", "'none' if q is None else 'some'", "isinstance(t, tuple)")
+GUARDED = (
+    "if {0} is not None and not isinstance({0}, (str, tuple)):", "if isinstance({0}, (int, float)):", "if isinstance({0}, np.ndarray):",
+    "if not isinstance({0}, tuple) and {0} != 'L' and {0} is not None:",
+)  # fmt: skip
+ENDS = (
+    "p", "q", "t", "(p, s)", "[q, n]", "p is None", "p is q", "s", "n", "s if p is None else 0.0", "'none' if q is None else 'some'",
+    "isinstance(t, tuple)",
+)  # fmt: skip
 
 
 class Case:
@@ -76,7 +85,8 @@ def draw(r):
     lines[1] = lines[1].replace("x[i % 4]", "x[1]")
     for _ in range(r.randint(2, 5)):
         lines += d.statement(0)
-    lines += [f"return s, {', '.join(r.sample(ENDS, r.randint(1, 3)))}"]
+    end = f"return s, {', '.join(r.sample(ENDS, r.randint(1, 3)))}"
+    lines += r.choice([[end], [end], [end], [f"if {d.test()}:", "    " + end]])
     text = HEAD + "TEXTS = ['a', 'b', 'L']\n\ndef f(x):\n" + "\n".join("    " + line for line in lines) + "\n"
     seeds = [r.randint(0, 2**30) for _ in range(4)]
     return Case(text, [(np.append(np.random.default_rng(k).normal(size=4), k % 6),) for k in seeds])

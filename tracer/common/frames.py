@@ -10,13 +10,16 @@ import numpy as np
 from ...ir.source import Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-INTERNAL = (
+OURS = (
     *(os.path.join(ROOT, room) + os.sep for room in ("ir", "autodiff", "backends", "tracer")),
     os.path.join(ROOT, "__main__.py"),
+    "<wengert",
+)
+INTERNAL = (
+    *OURS,
     os.path.dirname(np.__file__) + os.sep,
     os.path.join(os.path.dirname(importlib.util.find_spec("jax").origin), "_src", "tree_util.py"),
     *(os.path.dirname(os.__file__) + os.sep + name for name in ("functools.py", "threading.py")),
-    "<wengert",
     "<frozen ",
     "<__array_function__",
 )
@@ -33,6 +36,11 @@ def internal(code):
     if found is None:
         found = _internal[code] = code.co_filename.startswith(INTERNAL)
     return found
+
+
+def is_ours(code):
+    """Whether a code object is ours."""
+    return code.co_filename.startswith(OURS)
 
 
 def of_library(code):

@@ -2,6 +2,7 @@
 
 import collections.abc
 import gc
+import inspect
 import os
 import sysconfig
 
@@ -30,7 +31,7 @@ def is_user(code):
     file = code.co_filename
     found = _users.get(file)
     if found is None and file in BASES:
-        return code.co_qualname.partition(".")[0] in BASES[file]
+        return code.co_qualname.partition(".")[0] in BASES[file] and not code.co_flags & inspect.CO_GENERATOR
     if found is None:
         found = _users[file] = is_user_file(file) and not internal(code) and not file.endswith(".pyx")
     return found

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from ...ir.ops import OPS
-from ..guards.state import UNBOUND
+from ..guards.state import TRANSPARENT, UNBOUND
 from ..numpy_api.meeting import MANY, firmed_arguments
 from ..values.array import TracedScalar, bring
 from ..values.capturing import capturing
@@ -63,6 +63,9 @@ def of_sides(f, args, kwargs=()):
     return found
 
 
+TRANSPARENT.add(of_sides.__code__)
+
+
 def variant_called(x, *args, **kwargs):
     """`x(*args, **kwargs)` of a Variant, with hooks."""
     return of_sides(lambda side: CELL.cell_contents.call(side)(*args, **kwargs), (x,))
@@ -92,6 +95,7 @@ def parted(f):
             return apart(f, args, kwargs)
         return f(*args, **kwargs)
 
+    TRANSPARENT.add(stand_in.__code__)
     return stand_in
 
 
@@ -103,6 +107,7 @@ def asked_of_sides(f):
         found = any(type(x) is Variant for x in args)
         return of_sides(stand_in, args, kwargs) if found else f(*args, **kwargs)
 
+    TRANSPARENT.add(stand_in.__code__)
     return stand_in
 
 

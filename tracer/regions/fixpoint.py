@@ -31,7 +31,7 @@ from .object_phis import Parts, depending, formed, is_closed, paired, require_fr
 from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
-from .variant_parts import VariantParts
+from .variant_parts import VariantParts, holds_variants
 
 PASSES = 12
 LAST = object()  # the key under which a loop has the last item of a list that it appends to
@@ -300,7 +300,9 @@ class Roll:
     def carry(self, slot, before, after, run):
         self.must_be_bound(slot, after)
         require_fresh(run, after)
-        before, after = paired(before, after, slot.name)
+        # what is another thing in each trip is so no more once the first is written out, where that can be
+        varies = holds_variants((before, after)) or self.limit is not None
+        before, after = paired(before, after, slot.name, varies)
         (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
         if tree != other:
             raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")

@@ -32,7 +32,7 @@ from ..guards.context_managers import (
 from ..guards.purity import ACTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
-from ..guards.state import inside
+from ..guards.state import TRANSPARENT, inside
 from ..numpy_api.handles import is_traced
 from ..rewriter.converted import belongs
 from ..values.array import Traced
@@ -194,6 +194,9 @@ def refuse_stand_ins(f, args, kwargs, error):
     if place_of(f)[0].partition(".")[0] not in sys.stdlib_module_names:
         text = f"{name_of(f)}() does not take traced values: {type(error).__name__}: {error}".splitlines()[0]
         raise UnsupportedError(message(text, locate(), ADVICE)) from error
+
+
+TRANSPARENT.add(calling.__code__)
 
 
 def hooked(x):

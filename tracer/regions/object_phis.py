@@ -126,10 +126,11 @@ def stays(x, y):
     return merge.equal(x, y) or is_poison(x) and is_poison(y)
 
 
-def paired(x, y, name):
-    """Two values of a place as trees of one structure, as far as that can be."""
+def paired(x, y, name, varies=False):
+    """Two values of a place as trees of one structure, as far as that can be; varies: where no such tree is either, one
+    of the cases of both."""
     if not are_alike(x, y):
-        return (not are_one(x, y) and varied(x, y, name)) or (x, y)
+        return (varies and not are_one(x, y) and varied(x, y, name)) or (x, y)
     moving, still, xs, ys = {}, {}, parts_of(x), parts_of(y)
     for key in xs:
         p, q = xs[key], ys[key]

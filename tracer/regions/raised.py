@@ -11,7 +11,7 @@ import re
 import sys
 
 from ..common.errors import ShapeError, UnsupportedError, WengertError
-from ..common.frames import internal
+from ..common.frames import is_ours
 from ..common.origin import is_builtin
 from ..guards.state import TRANSPARENT
 from ..rewriter import completion
@@ -34,7 +34,7 @@ def answers(error):
     while last.tb_next is not None:
         last = last.tb_next
     code = last.tb_frame.f_code
-    return not internal(code) or code in TRANSPARENT or code.co_code[last.tb_lasti] == RAISE
+    return not is_ours(code) or code in TRANSPARENT or code.co_code[last.tb_lasti] == RAISE
 
 
 def is_raised_by_programs(error):

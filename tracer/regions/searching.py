@@ -9,6 +9,7 @@ from ..values.storage import current_trace
 from .bounded_lists import bounded_list
 from .builtins import REPLACED
 from .convert import convert
+from .foreign import foreign
 from .growing import list_behind
 from .sequences import holds_traced
 
@@ -41,7 +42,7 @@ def searching(real, search):
         held = list_behind(a)
         known = not isinstance(held, Traced) and bounded_list(held) is None and not holds_traced(held)
         if current_trace() is None or known and not is_traced([x, lo, hi]):
-            return real(a, x, lo, hi, key=key)
+            return foreign(real)(a, x, lo, hi, **({} if key is None else {"key": key}))
         if not isinstance(lo, Traced) and lo < 0:
             raise ValueError("lo must be non-negative")
         return convert(search)(a, x, lo, hi, key)

@@ -51,9 +51,9 @@ class Sharing:
         self.carried = [
             (slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None
         ]
-        ends = {m: leaving.choices(roll.carried[slot].leaves(run.after(slot))[n]) for slot, n, m in self.carried}
-        self.aliases = LoopAliases(ends, run.owns)
-        self.reach = {m: memories(roll.carried[slot].leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
+        lasts = {m: roll.carried[slot].leaves(run.after(slot))[n] for slot, n, m in self.carried}
+        self.reach = {m: memories(x.storage) if isinstance(x, TracedArray) else () for m, x in lasts.items()}
+        self.aliases = LoopAliases({m: leaving.choices(x) for m, x in lasts.items()}, run.owns)
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
         while True:
             more = {

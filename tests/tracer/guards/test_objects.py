@@ -629,7 +629,7 @@ def counts(b, x):
 
 
 STORES = [
-    (lambda: bytearray(b"abc"), stores_byte), (lambda: collections.Counter("aab"), counts), (lambda: collections.UserDict(a=1.0), stores_item),
+    (lambda: bytearray(b"abc"), stores_byte), (lambda: collections.Counter("aab"), counts),
     (lambda: Mapped(a=1.0), stores_item), (lambda: collections.Counter("aab"), lambda b, x: (b.update("a"), x)[1]),
     (queue.Queue, lambda b, x: (b.put(3), x)[1]), (lambda: bytearray(b"abc"), lambda b, x: (b.append(3), x)[1]),
     (lambda: iter([1.0, 2.0]), lambda b, x: x * sum(b)),
