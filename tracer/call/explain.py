@@ -14,6 +14,8 @@ from ..values.speculate import Assumption
 from .contest import taken_types
 from .receipt import receipt
 
+TOLD = 12  # bound: choices by value of a trace that are told
+
 
 def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
@@ -87,7 +89,9 @@ def _done(entry, version):
     yield from (f"    stores       {place.name}" for place in version.captured.stores)
     if version.captured.writes:
         yield f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}"
-    yield from (f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed)
+    yield from (f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed[:TOLD])
+    if len(version.assumed) > TOLD:
+        yield f"    assumes      and {len(version.assumed) - TOLD} more"
     errors = {c.error for c in version.captured.checks} - {Assumption}
     if errors:
         yield f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}"

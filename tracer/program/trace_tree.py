@@ -8,6 +8,7 @@ from ..values import status
 from ..values.speculate import Assumption
 
 MOST = 16  # bound: traces of one signature
+DEEP = 8  # bound: choices that are told where no two traces part
 
 
 class Untraced(Exception):
@@ -47,8 +48,10 @@ class Tree:
             return [f"{text}  trace {numbers[v]}" for v, text in zip(members, said)]
         if len(members[0].assumed) == depth:
             return [f"trace {numbers[members[0]]}"]
-        lines = [str(members[0].assumed[depth])]
-        for truth in sorted({v.assumed[depth].truth for v in members}, reverse=True):
+        lines, truths = [str(members[0].assumed[depth])], {v.assumed[depth].truth for v in members}
+        if depth >= DEEP and len(truths) == 1:  # no two of them part here
+            return self.lines(numbers, depth + 1, members)
+        for truth in sorted(truths, reverse=True):
             first, *rest = self.lines(numbers, depth + 1, [v for v in members if v.assumed[depth].truth == truth])
             lines += [f"  {f'{str(truth).lower()}:':<6} {first}", *(f"         {line}" for line in rest)]
         return lines

@@ -17,6 +17,7 @@ from .rows import of_counter
 
 LARGEST = 2**24  # bytes: the most that is set aside for items that may never come
 MOST = 2**34  # bytes: the most that is set aside for as many as have come
+UNSETTLED = "unsettled"  # no number: 0 is False, and equals it
 
 
 def first_exponent(size):
@@ -35,7 +36,7 @@ class CountsIn(AppendsTo):
 
 class CountedList:
     """A list that a loop appends to where data decide. most: how many items a trip appends at most; exactly: how many
-    the loop does, where that is known, and False where it was thought to be and is not."""
+    the loop does, where that is known, and UNSETTLED where it was thought to be and is not."""
 
     def __init__(self, owner, form, name, most=1, exactly=None):
         self.owner, self.form, self.name, self.most, self.exactly = owner, form, name, most, exactly
@@ -74,8 +75,8 @@ class CountedList:
         """Begin the loop again where a trip appends more than was known, or fewer."""
         leaves = code is not None and code.may - {FALLS, CONTINUES}
         exactly = None if roll.turns is None or leaves or self.store.shrinks else self.counted()
-        if exactly is None and self.exactly is not None or self.exactly is False:
-            exactly = False  # a pass that knew less than those before has found that data decide
+        if exactly is None and self.exactly is not None or self.exactly is UNSETTLED:
+            exactly = UNSETTLED  # a pass that knew less than those before has found that data decide
         most = self.tally if self.tally is None or self.most is None else max(self.tally, self.most)
         if (most, exactly) != (self.most, self.exactly):
             raise CountsIn(CountedList(self.owner, self.form, self.name, most, exactly), self.growing)
