@@ -65,6 +65,16 @@ def unflatten(tree, leaves, order=None):
     return made if order is None else _reorder(made, order)
 
 
+def orders(x):
+    """The orders of the keys of all dicts in x, one after the other."""
+    if type(x) in DICTS:
+        yield list(x)
+        for value in x.values():
+            yield from orders(value)
+    for item in x if isinstance(x, list | tuple) else ():
+        yield from orders(item)
+
+
 def key_order(x):
     """The insertion orders of the dicts in x, or None where sorting the keys changes nothing: jax sorts them, NumPy
     programs do not."""

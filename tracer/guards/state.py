@@ -13,6 +13,7 @@ from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
 from ..values.storage import current_trace
+from ..values.variant import Variant, cases
 from .container_phis import refuse_change_of_phi
 from .raw_attributes import put, raw_attribute, remove
 
@@ -232,6 +233,9 @@ def set_item(owner, key, value):
             except (IndexError, TypeError):
                 owner[key] = value  # raises what lists say
                 raise
+        held = dict.get(owner, key) if isinstance(owner, dict) else None
+        if type(held) is Variant and any(case is UNBOUND for case, _ in cases(held)):
+            held.fail()  # whether it is there decides behind which other keys it stands
         note(Slot("item", owner, key, f"[{shown(key)}]"))
     elif not isinstance(owner, Traced):
         before_change(owner, f"items of a {type(owner).__name__} are stored")

@@ -22,6 +22,7 @@ from .lending import pass_on
 from .phis import Merger
 from .raised import answers, thrown
 from .run import Run, closed, emit
+from .variant_phis import refuse_other_orders
 from .variants import narrow, narrowing
 
 ASKED = types.CellType()  # how the truth of an object is asked for; filled by `hooks`
@@ -148,6 +149,7 @@ def either_way(test, then, other, slots, live, held, simple=None):
 def merged(joint, a, b, condition, where, slots, live):
     """The `cond` of two sides that were run -> how it ends; then every place is as it leaves it."""
     plans = []
+    refuse_other_orders(a, b, where)
     for slot in [*slots, *{**a.heap, **b.heap}]:
         x, y = a.after(slot), b.after(slot)
         before = a.before.get(slot, b.before.get(slot))

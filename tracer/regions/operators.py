@@ -255,6 +255,14 @@ HOOKS |= {"member": member, "In": contained, "NotIn": missing, "Is": is_same, "I
 # -- exceptions ------------------------------------------------------------------------------------
 
 
+def ended_by(real):
+    """The exceptions that a context manager may end: any, where its `__exit__` is the user's."""
+    if type(real) is contextlib.suppress:
+        return real._exceptions
+    code = getattr(getattr(type(real), "__exit__", None), "__code__", None)
+    return (Exception,) if code is not None and is_user(code) else ()
+
+
 class Manager:
     """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
 
@@ -262,7 +270,7 @@ class Manager:
 
     def __init__(self, real):
         self.real, self.passing = real, passing(real)
-        self.around = trying(lambda: real._exceptions if type(real) is contextlib.suppress else ())
+        self.around = trying(functools.partial(ended_by, real))
 
     def __enter__(self):
         self.around.__enter__()

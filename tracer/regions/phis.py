@@ -90,7 +90,7 @@ class Merger(InstancePhis, VariantPhis):
         if arrays_of_classes(x, y) and (plan := self.of_classes(x, y, name)) is not None:
             return plan
         (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
-        if tree == other:
+        if tree == other and [*pytree.orders(x)] == [*pytree.orders(y)]:  # of keys that are stored in another order
             plans = [self.leaf(p, q, name) for p, q in zip(xs, ys)]
             if None not in plans:
                 return self.built(tree, plans, x, y, name)

@@ -3,7 +3,7 @@
 from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
 from ..common import pytree
-from ..common.errors import UnsupportedError
+from ..common.errors import UnsupportedError, message
 from ..guards.state import UNBOUND
 from ..values.capturing import look_ahead
 from ..values.storage import current_trace
@@ -80,3 +80,24 @@ class VariantPhis:
             return self.unmerged(name, text)
         reason = f"{name} {text} at {self.where}"
         return lambda out: one_of(reason, current_trace().bring(self.test), tuple([plan(out) for plan in plans]))
+
+
+def refuse_other_orders(a, b, where):
+    """Refuse two bodies after which a dict, or the attributes of an object, have their keys in another order each: the
+    choice is made by value."""
+    stored = {}
+    for run, other in ((a, b), (b, a)):
+        for slot in run.heap:
+            if slot.kind not in ("item", "attribute"):
+                continue
+            before = run.before.get(slot, other.before.get(slot))
+            keys = stored.setdefault((id(slot.owner), slot.kind), {a: [], b: []})[run]
+            if before is UNBOUND and run.after(slot) is not UNBOUND:
+                keys.append(slot)
+    for keys in stored.values():
+        if keys[a] and keys[b] and keys[a] != keys[b]:
+            raise UnsupportedError(message(ORDER.format(keys[a][0].name), where, SORTED))
+
+
+ORDER = "{} is stored, and data decide behind which other keys it stands"
+SORTED = "Store it before the choice, or on both sides in one order."
