@@ -147,7 +147,7 @@ def put_factory(new, parts):
 
 
 def held_by(cell):
-    return () if cell.cell_contents is UNBOUND else (cell.cell_contents,)
+    return () if cell == types.CellType() or cell.cell_contents is UNBOUND else (cell.cell_contents,)
 
 
 def fill_cell(new, state, parts):

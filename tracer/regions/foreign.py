@@ -38,6 +38,7 @@ from ..rewriter.converted import belongs
 from ..values.array import Traced
 from ..values.storage import current_trace
 from ..values.texts import TracedText
+from ..values.variant import variants_in
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
 
@@ -85,7 +86,7 @@ def foreign(f):
     if found in (PURE, UNKNOWN):
         held = holding(f)
         if held is not None:
-            return functools.partial(held, f)
+            return functools.partial(of_one_thing, functools.partial(held, f))
     if found == PURE:
         note_wrapped(f)
         return of_owner(f)
@@ -148,7 +149,12 @@ def of_owner(f):
     home = place_of(f)[0]
     if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
         return functools.partial(calling, f)
-    return f
+    return f if isinstance(f, type) else functools.partial(of_one_thing, f)
+
+
+def of_one_thing(f, /, *args, **kwargs):
+    refuse_variants(args, kwargs)
+    return f(*args, **kwargs)
 
 
 def may_change(x):
@@ -157,8 +163,15 @@ def may_change(x):
     return kind.__module__.startswith(OWNED) and current_trace().root.outside.knows(x)
 
 
+def refuse_variants(args, kwargs):
+    """Refuse to hand to C what may be one thing or another: its choice is made by value."""
+    for x in variants_in([*args, *kwargs.values()]):
+        x.fail()
+
+
 def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
+    refuse_variants(args, kwargs)
     if any(map(may_change, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
@@ -196,7 +209,7 @@ def refuse_stand_ins(f, args, kwargs, error):
         raise UnsupportedError(message(text, locate(), ADVICE)) from error
 
 
-TRANSPARENT.add(calling.__code__)
+TRANSPARENT |= {calling.__code__, of_one_thing.__code__}
 
 
 def hooked(x):
@@ -249,6 +262,7 @@ def refuse_call(f, found, /, *args, **kwargs):
 def ask(f, /, *args, **kwargs):
     """A call whose answer depends on the world: made again at every call."""
     name = name_of(f)
+    refuse_variants(args, kwargs)
     isolation.refuse(f"it calls {name}()")
     outside = current_trace().root.outside
     args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])
