@@ -28,6 +28,7 @@ from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect, decided_by_data
 from .convert import CELL, convert
 from .growing import gone_through, shown_whole
+from .open_generators import refuse_to_share
 from .sequences import extreme_by_key, folded
 
 ITEMS = next_site(())
@@ -67,6 +68,14 @@ def fed(f):
 
 def feed(f, generator, *args, **kwargs):
     """`f(generator, *args, **kwargs)`"""
+    items = generator.items
+    found = gone_through_by(f, generator, *args, **kwargs)
+    if isinstance(found, Traced) and f in (any, all) and hasattr(type(items), "__next__"):
+        refuse_to_share(items, {})
+    return found
+
+
+def gone_through_by(f, generator, *args, **kwargs):
     fold = FOLDS.get(f) if type(f) in KINDS and current_trace() is not None else None
     if fold is not None:
         generator.items = series.series_of(gone_through(generator.items))

@@ -355,7 +355,7 @@ state.TRANSPARENT |= {f.__code__ for f in (
     outer, attribute, attribute_of, item, item_of_one, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
 state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, attribute_above)}
-state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed)}
+state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed, folds.gone_through_by)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()

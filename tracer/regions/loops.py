@@ -24,7 +24,7 @@ from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .loop_ends import GONE, ended_after, leaving, left
 from .merge import pick
-from .open_generators import refuse_to_close
+from .open_generators import refuse_to_close, refuse_to_share
 from .rows import RowRoll
 from .run import Run
 
@@ -65,6 +65,8 @@ def trip_by_trip(items, body, orelse, rest, number):
         code = body(item)
         if code is not None and code.may - {FALLS, CONTINUES} and (code.open or code.may == BREAK.may and rest):
             refuse_to_close(items)
+        if code is not None and code.open and code.may - {FALLS, CONTINUES}:
+            refuse_to_share(items, named)
         return code
 
     try:

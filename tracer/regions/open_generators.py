@@ -10,7 +10,7 @@ import dis
 import types
 
 from ..common.errors import UnsupportedError, message
-from ..common.frames import locate
+from ..common.frames import locate, variable_name
 from ..values.storage import current_trace
 
 PASSING_ON = {"CALL_INTRINSIC_1", "CLEANUP_THROW"}  # what begins the handlers that Python itself puts around a `yield`
@@ -25,6 +25,17 @@ def refuse_to_close(items):
             items.close()  # while what it holds can still be used; what it does now is given up with the trace
         hint = "Go through it to its end, or put the statements of its `finally` behind the loop."
         raise UnsupportedError(message(text, locate(), hint))
+
+
+def refuse_to_share(items, named):
+    """Refuse a loop of which data decide in which trip it is left, over an iterator that a variable holds: all trips
+    are traced, and nothing is left for who asks next. named: variables that the loop and what follows use."""
+    frame = getattr(items, "gi_frame", None)
+    items = items if frame is None else frame.f_locals.get("iterator", items)  # of the user's class: `objects.steps`
+    if current_trace() is None or variable_name(items) is None and all(s.get() is not items for s in named.values()):
+        return
+    text = f"data decide where a loop leaves {type(items).__name__}, an iterator that may be asked for more afterwards"
+    raise UnsupportedError(message(text, locate(), "Go through a list or an array, and keep the number of the trip."))
 
 
 def waits_within(generator):
