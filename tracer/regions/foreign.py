@@ -148,7 +148,7 @@ def of_owner(f):
     home = place_of(f)[0]
     if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
         return functools.partial(calling, f)
-    return f if isinstance(f, type) else functools.partial(of_one_thing, f)
+    return f
 
 
 def of_one_thing(f, /, *args, **kwargs):
