@@ -9,11 +9,14 @@ from ... import backends  # noqa: F401, first: it puts the states of generators 
 from jax import tree_util  # isort: skip
 
 from .errors import CannotRoll, message, shown
-from .frames import locate
+from .frames import locate, see_through
 
 flatten_with_path = tree_util.tree_flatten_with_path
 register = tree_util.register_pytree_node
 register_with_keys = tree_util.register_pytree_with_keys
+
+
+see_through(tree_util.tree_unflatten, tree_util.tree_map)  # a choice by value may be made where an object is made
 
 
 class Unordered(CannotRoll, ValueError):
