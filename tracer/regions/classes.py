@@ -14,7 +14,6 @@ from ..guards.state import own
 from ..guards.subclasses import class_behind, is_captured
 from ..values.array_object import ArrayObject
 from ..values.storage import current_trace
-from ..values.variant import Variant
 from .array_objects import instance_new
 from .foreign import foreign
 from .foreign_effects import note_functions
@@ -62,9 +61,6 @@ def instance_call(f):
 
 
 def made_by(f, /, *args, **kwargs):
-    for x in (*args, *kwargs.values()):
-        if type(x) is Variant:
-            x.fail()
     if current_trace() is not None and isinstance(f, type) and is_foreign(f.__module__):
         note_functions(args, kwargs)
     return own(f(*args, **kwargs))

@@ -85,7 +85,7 @@ def foreign(f):
     if found in (PURE, UNKNOWN):
         held = holding(f)
         if held is not None:
-            return functools.partial(of_one_thing, functools.partial(held, f))
+            return functools.partial(of_one_thing, held, f)
     if found == PURE:
         note_wrapped(f)
         return of_owner(f)
@@ -151,9 +151,11 @@ def of_owner(f):
     return f
 
 
-def of_one_thing(f, /, *args, **kwargs):
-    refuse_variants(args, kwargs)
-    return f(*args, **kwargs)
+def of_one_thing(run, /, *args, **kwargs):
+    """`run(*args, **kwargs)`, which looks at what it is given: no Variant."""
+    for x in variants_in([*args, *kwargs.values()]):
+        x.fail()
+    return run(*args, **kwargs)
 
 
 def may_change(x):
@@ -162,15 +164,8 @@ def may_change(x):
     return kind.__module__.startswith(OWNED) and current_trace().root.outside.knows(x)
 
 
-def refuse_variants(args, kwargs):
-    """Refuse to hand to C what may be one thing or another: its choice is made by value."""
-    for x in variants_in([*args, *kwargs.values()]):
-        x.fail()
-
-
 def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
-    refuse_variants(args, kwargs)
     if any(map(may_change, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
@@ -261,7 +256,6 @@ def refuse_call(f, found, /, *args, **kwargs):
 def ask(f, /, *args, **kwargs):
     """A call whose answer depends on the world: made again at every call."""
     name = name_of(f)
-    refuse_variants(args, kwargs)
     isolation.refuse(f"it calls {name}()")
     outside = current_trace().root.outside
     args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])

@@ -27,6 +27,7 @@ from ..values.array import Traced, TracedArray, TracedScalar, Unread
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from ..values.texts import TracedText, spelled_out
+from ..values.variant import Variant
 from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
@@ -78,19 +79,23 @@ def called(f):
 
 def handed_freely(f, /, *args, **kwargs):
     """`handed`, of what is no object's method."""
-    for x in args:
+    for x in (*args, *kwargs.values()):
         if type(x) not in FINE:
             return handed_by_call(f, *args, **kwargs)
     return handed(f, *args, **kwargs) if kwargs else f(*args)
 
 
 def handed_by_call(f, /, *args, **kwargs):
-    """`handed`; text is asked for its letters, but by exceptions and the methods of containers, which keep it."""
-    if any(type(x) is TracedText for x in args):
+    """`handed`; text is asked for its letters, and a Variant for what it is, but by exceptions and the methods of
+    containers, which keep them."""
+    if not {TracedText, Variant}.isdisjoint(map(type, (*args, *kwargs.values()))):
         real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
         ours = internal(getattr(getattr(real, "__func__", real), "__code__", COMPILED))
         keeps = isinstance(getattr(real, "__self__", None), CONTAINERS) or real in KEEPING
         if not ours and not keeps:
+            for x in (*args, *kwargs.values()) if type(real) not in NUMPYS else ():  # which ask a Variant by protocol
+                if type(x) is Variant:
+                    x.fail()
             args = [spelled_out(x) for x in args]
     return handed(f, *args, **kwargs)
 

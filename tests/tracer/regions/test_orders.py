@@ -1,6 +1,10 @@
 """The order in which dicts and objects get their keys, where data decide it; lists that a first trip leaves alone; and
 context managers of the user's that end exceptions."""
 
+import decimal
+import io
+import json
+import re
 import types
 
 import numpy as np
@@ -112,13 +116,21 @@ def word(x):
         return "bad"
 
 
+def read(x):
+    s = "12" if x[0] > 0 else "345"
+    try:
+        return json.loads(s), decimal.Decimal(s), re.findall("[24]", s), io.StringIO(s).read()
+    except TypeError:
+        return "bad"
+
+
 def shapes(x):
     v = np.arange(3.0) * x[0] if x[0] > 0 else np.arange(5.0) - x[0]
     return v == v, (v != v).any()
 
 
 CASES = [
-    displayed, stored, stored_again, attributes, in_a_loop, after_one_that_was_positive, segments, ended, ended_in_a_loop, word, shapes,
+    displayed, stored, stored_again, attributes, in_a_loop, after_one_that_was_positive, segments, ended, ended_in_a_loop, word, read, shapes,
 ]  # fmt: skip
 POINTS = [np.array(p) for p in ([1.0, -1.0, 2.0], [-1.0, 2.0, -3.0], [3.0, -2.0, 1.0], [-5.0, -6.0, -7.0], [1.0, 1.0, -1.0])]
 
