@@ -10,6 +10,7 @@ written in place, and returned.
 import sys
 
 import numpy as np
+import random_holders
 from draws import print_seeds, run_of
 from random_keys import differences  # noqa: F401, as a family has it
 
@@ -41,17 +42,7 @@ ENDS = (
 )  # fmt: skip
 
 
-class Case:
-    whole = True
-
-    def __init__(self, text, arguments):
-        self.text, self.arguments, self.calls = text, arguments, len(arguments)
-
-
-class Draw:
-    def __init__(self, r):
-        self.r = r
-
+class Draw(random_holders.Draw):
     def test(self):
         return self.r.choice(TESTS).format(*self.r.sample(NAMES, 2))
 
@@ -75,9 +66,6 @@ class Draw:
             return [f"if isinstance({name}, np.ndarray):", f"    {name}[0] = {r.choice(['s', 'i', 'x[1]'])}"]
         return [f"s = s * 0.5 + {r.choice(['x[0]', 'x[i % 4]', '0.3'])}"]
 
-    def block(self, depth):
-        return ["    " + line for _ in range(self.r.randint(1, 3)) for line in self.statement(depth + 1)]
-
 
 def draw(r):
     d = Draw(r)
@@ -89,7 +77,7 @@ def draw(r):
     lines += r.choice([[end], [end], [end], [f"if {d.test()}:", "    " + end]])
     text = HEAD + "TEXTS = ['a', 'b', 'L']\n\ndef f(x):\n" + "\n".join("    " + line for line in lines) + "\n"
     seeds = [r.randint(0, 2**30) for _ in range(4)]
-    return Case(text, [(np.append(np.random.default_rng(k).normal(size=4), k % 6),) for k in seeds])
+    return random_holders.Case(text, [(np.append(np.random.default_rng(k).normal(size=4), k % 6),) for k in seeds])
 
 
 if __name__ == "__main__":

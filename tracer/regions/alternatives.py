@@ -83,13 +83,10 @@ def where_only(test, act):
 
 
 def parted(f):
-    """A function of Python's or NumPy's that takes Mixed numbers apart, and Variants."""
-    asking = f in ASKING
+    """A function of Python's or NumPy's that takes Mixed numbers apart."""
 
     @functools.wraps(f)
     def stand_in(*args, **kwargs):
-        if not asking and any(type(x) is Variant for x in (*args, *kwargs.values())):
-            return of_sides(stand_in, args, kwargs)
         if has_mixed((*args, *kwargs.values())):
             args = [said(x) for x in args] if f in SAYING else args
             return apart(f, args, kwargs)
@@ -100,14 +97,14 @@ def parted(f):
 
 
 def asked_of_sides(f):
-    """A function of Python's that takes Variants apart, and no more."""
+    """A function or operator that takes Variants apart."""
 
     @functools.wraps(f)
     def stand_in(*args, **kwargs):
-        found = any(type(x) is Variant for x in args)
+        found = Variant in map(type, (*args, *kwargs.values()))
         return of_sides(stand_in, args, kwargs) if found else f(*args, **kwargs)
 
-    TRANSPARENT.add(stand_in.__code__)
+    TRANSPARENT.update([stand_in.__code__, getattr(f, "__code__", None)])
     return stand_in
 
 
@@ -154,4 +151,4 @@ def register():
         elif f not in WHOLE and (
             getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)
         ):
-            REPLACED[f] = parted(stand_in)
+            REPLACED[f] = parted(stand_in) if stand_in in ASKING else asked_of_sides(parted(stand_in))

@@ -59,8 +59,10 @@ from .variants import narrowed
 
 def leave(code):
     """What a function returns, from how its body ended: None where that fell through."""
-    if code is None or not code.open:
-        return None if code is None else code.value
+    if code is None:
+        return None
+    if not code.open:
+        return code.value
     return choose(code.status == completion.RETURNS, lambda: code.value, lambda: None)
 
 

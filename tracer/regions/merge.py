@@ -166,6 +166,11 @@ def keeps_value(kind, dtype, number):
             return False
 
 
+def are_joinable(x, y):
+    """Whether one leaf can be either of two."""
+    return equal(x, y) or join(spec(x), spec(y), x, y) is not None
+
+
 def int_beyond_float(x, s, edge=WHOLE):
     """Whether a leaf is a Python int that a float may not hold, as which the program carries it: what has to be
     checked."""

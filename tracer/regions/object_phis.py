@@ -25,7 +25,7 @@ from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import merge
 from .special import looked_up
-from .variant_parts import VariantParts, as_parts, holds_variants, opened_variant, varied
+from .variant_parts import VariantParts, as_parts, cases_form, holds_variants, opened_variant, varied
 
 PLAIN = (bool, int, float, complex, np.generic, Traced)
 
@@ -62,7 +62,7 @@ def are_alike(x, y, a=None, b=None):
 
 def is_closed(x):
     """Whether nothing is known of what x is: poison, and no Variant that can be taken apart."""
-    return is_poison(x) and (type(x) is not Variant or opened_variant(x) is x)
+    return is_poison(x) and (type(x) is not Variant or cases_form(x) is None)
 
 
 def is_container(x):
@@ -150,8 +150,7 @@ def paired(x, y, name, varies=False):
 def are_one(x, y):
     """Whether one tree of numbers and arrays can be either value."""
     (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
-    meet = lambda p, q: merge.equal(p, q) or merge.join(merge.spec(p), merge.spec(q), p, q) is not None
-    return tree == other and all(map(meet, xs, ys))
+    return tree == other and all(map(merge.are_joinable, xs, ys))
 
 
 def is_instance_of_trace(x):

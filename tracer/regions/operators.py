@@ -14,13 +14,12 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
-from ..guards.state import CONTAINERS, TRANSPARENT
+from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import kind_of_object
 from ..values.storage import current_trace
-from ..values.variant import Variant
-from .alternatives import of_sides
+from .alternatives import asked_of_sides
 from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -64,17 +63,6 @@ OWN = frozenset(
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
 
 
-def sided(stand_in):
-    """An operator that is asked of each side of Variants."""
-
-    def on_sides(*operands):
-        found = Variant in map(type, operands)
-        return of_sides(on_sides, operands) if found else stand_in(*operands)
-
-    TRANSPARENT.add(stand_in.__code__)
-    return on_sides
-
-
 def binary(plain, name, mirror):
     """An operator of two operands, whose methods are `name` and, of the right operand, `mirror`."""
 
@@ -109,7 +97,7 @@ def binary(plain, name, mirror):
             found = call(second)(b, a)
         return handed(plain, a, b) if found is NotImplemented else found
 
-    return sided(stand_in)
+    return asked_of_sides(stand_in)
 
 
 GROWING = {list, tuple, GrownList}  # what may be a list that grows, or hold one
@@ -178,7 +166,7 @@ def inplace(plain, name, otherwise):
         found = call(own)(a, b)
         return otherwise(a, b) if found is NotImplemented else found
 
-    return sided(stand_in)
+    return asked_of_sides(stand_in)
 
 
 def unary(plain, name):
@@ -188,7 +176,7 @@ def unary(plain, name):
         own = None if type(a) in OWN else special(kind_of_object(a), name)
         return handed(plain, a) if own is None else call(own)(a)
 
-    return sided(stand_in)
+    return asked_of_sides(stand_in)
 
 
 def contained(a, b):

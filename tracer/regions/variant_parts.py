@@ -11,7 +11,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
 from ..common import pytree
 from ..values.array import TracedScalar
-from ..values.variant import Variant, cases, chain, held
+from ..values.variant import cases, chain, held, variants_in
 from . import merge
 from .variant_phis import MOST
 
@@ -106,22 +106,16 @@ def all_cases(x):
 
 def trace_of(x):
     """The trace that knows the tests of all Variants in x."""
-    if type(x) is tuple:
-        found = [t for t in map(trace_of, x) if t is not None]
-        return max(found, key=depth, default=None)
-    return x.trace if type(x) is Variant else None
+    return max([v.trace for v in variants_in(x)], key=depth)
 
 
-def reasons(x):
-    """What the Variants in x say of themselves."""
-    if type(x) is Variant:
-        yield x.reason
-    for item in x if type(x) is tuple else ():
-        yield from reasons(item)
+def reason_of(x):
+    """What the first Variant in x says of itself; None where there is none."""
+    return next((v.reason for v in variants_in(x)), None)
 
 
 def holds_variants(x):
-    return next(reasons(x), None) is not None
+    return reason_of(x) is not None
 
 
 def depth(trace):
@@ -139,10 +133,21 @@ def varied(x, y, name):
             kept.append(case)
     if not 2 <= len(kept) <= MOST:
         return None
-    told = next(reasons((x, y)), None)
-    form = CasesForm(told or f"{name} is {merge.described(x)} or {merge.described(y)}, as data decide", kept)
+    told = reason_of((x, y)) or f"{name} is {merge.described(x)} or {merge.described(y)}, as data decide"
+    form = CasesForm(told, kept)
     found = as_parts(x, form), as_parts(y, form)
     return None if None in found else found
+
+
+def cases_form(x):
+    """The form of its own cases that a Variant has, or a tuple with some in it; None where a loop cannot carry them."""
+    kept = []
+    for value, _ in all_cases(x):
+        case = case_of(value)
+        if case is None or any(like(other, case) for other in kept):
+            return None
+        kept.append(case)
+    return CasesForm(reason_of(x), kept)
 
 
 def as_parts(x, form):
@@ -174,10 +179,8 @@ def is_case(x, tests):
 
 def opened_variant(x):
     """A Variant, or a tuple with some in it, as VariantParts of its own cases; itself where that cannot be."""
-    kept = [case_of(value) for value, _ in all_cases(x)]
-    if any(case is None for case in kept):
-        return x
-    return as_parts(x, CasesForm(next(reasons(x)), kept)) or x
+    form = cases_form(x)
+    return x if form is None else as_parts(x, form)
 
 
 def _nodes(x):

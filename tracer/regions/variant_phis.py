@@ -22,8 +22,8 @@ def lone(x, side):
 def first_apart(x, y):
     """The first leaves of two things that no one value can stand for; the two where their structures differ."""
     (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
-    apart = lambda p, q: not merge.equal(p, q) and merge.join(merge.spec(p), merge.spec(q), p, q) is None
-    return next((pair for pair in zip(xs, ys) if apart(*pair)), (x, y)) if tree == other else (x, y)
+    apart = (pair for pair in zip(xs, ys) if not merge.are_joinable(*pair))
+    return next(apart, (x, y)) if tree == other else (x, y)
 
 
 class VariantPhis:

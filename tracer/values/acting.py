@@ -37,12 +37,12 @@ class Acting:
         """Emit the acts that have waited for all choices by value: the program comes to them if none has failed."""
         waiting, self.waiting = self.waiting, []
         assumed = [n for check, n in self.checks.items() if check.error is Assumption]
+        status = self.status.value
         with self:
             for going, since, operands, attrs in waiting:
-                for number in assumed:
-                    if number > since and self.status.value is not PASSED:
-                        stands = OPS["ne"](number_of(self.status.value), Lit(number, STATUS))
-                        going = stands if isinstance(going, Lit) else OPS["and"](going, stands)
+                for number in [n for n in assumed if n > since] if status is not PASSED else ():
+                    stands = OPS["ne"](number_of(status), Lit(number, STATUS))
+                    going = stands if isinstance(going, Lit) else OPS["and"](going, stands)
                 self.emit_act(going, operands, attrs, (), 0)
 
     def emit_act(self, going, operands, attrs, results, kept):

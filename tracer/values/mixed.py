@@ -15,6 +15,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import WEAK_DTYPES, TracedScalar, bring
 from .capturing import open_choice, unmerged
+from .nested import found_within, replaced_within
 
 PYTHON = (bool, int, float, complex)
 TAG = Tensor((), np.dtype(np.int64))
@@ -96,13 +97,7 @@ def kind_tag(kind):
 
 def mixed_in(xs):
     """The Mixed numbers among arguments, in lists, tuples and slices too."""
-    for x in xs:
-        if type(x) is Mixed:
-            yield x
-        elif type(x) in (list, tuple):
-            yield from mixed_in(x)
-        elif type(x) is slice:
-            yield from mixed_in((x.start, x.stop, x.step))
+    return found_within(Mixed, tuple(xs))
 
 
 def has_mixed(xs):
@@ -112,12 +107,4 @@ def has_mixed(xs):
 
 def replaced(xs, change):
     """The arguments with each Mixed number changed."""
-    return [_replaced(x, change) for x in xs]
-
-
-def _replaced(x, change):
-    if type(x) is Mixed:
-        return change(x)
-    if type(x) in (list, tuple):
-        return type(x)(_replaced(i, change) for i in x)
-    return slice(*(_replaced(i, change) for i in (x.start, x.stop, x.step))) if type(x) is slice else x
+    return [replaced_within(Mixed, x, change) for x in xs]

@@ -7,6 +7,7 @@ true, may be asked where the two of them say it; any other use takes the choice 
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
+from .nested import found_within, replaced_within
 from .poison import Poison
 from .speculate import choices
 from .storage import current_trace
@@ -24,7 +25,6 @@ class Variant(Poison):
         super().__init__(reason, choice)
         for name, value in (("test", test), ("sides", sides), ("trace", current_trace())):
             object.__setattr__(self, name, value)
-
 
     def say(self, reason):
         """Give another reason why it is not one thing."""
@@ -76,22 +76,12 @@ def within_reach(x):
 
 def variants_in(x):
     """The Variants that x is or holds, in lists, tuples and slices."""
-    if type(x) is Variant:
-        yield x
-    elif type(x) in (list, tuple):
-        for item in x:
-            yield from variants_in(item)
-    elif type(x) is slice:
-        yield from variants_in((x.start, x.stop, x.step))
+    return found_within(Variant, x)
 
 
 def with_variants(x, change):
     """x with each of these changed."""
-    if type(x) is Variant:
-        return change(x)
-    if type(x) in (list, tuple):
-        return type(x)([with_variants(item, change) for item in x])
-    return slice(*with_variants((x.start, x.stop, x.step), change)) if type(x) is slice else x
+    return replaced_within(Variant, x, change)
 
 
 def cases(x):
