@@ -202,13 +202,16 @@ class Program:
             target = target if "i" not in test or target.startswith("i") else f"i, {target.replace(', ', '_')}"
             items = items if "i" not in test or items.startswith("enumerate") else f"enumerate({items})"
             target = target if "_" not in target else "i, (w, v)"
-            add = r.choice(["XS.append({e})", "XS.append(v)", "XS += [v]", "XS.append((i0, v))", "XS.append(np.array([v, 1.0]))"])
+            add = r.choice(["XS.append({e})", "XS.append(v)", "XS += [v]", "XS.append((i0, v))", "XS.append(np.array([v, 1.0]))", "XS.append(PLAIN)"])
+            plain = r.choice(["None", "()", "'more'", "(None, v)", "(None, 'a')", "True"])
+            structured = any(t in add for t in ("i0", "np.array", "PLAIN"))
+            add = add.replace("PLAIN", plain)
             add = add.format(e=self.number())
-            end = r.choice(["break", "continue", "pass", "pass", "pass" if "np" in add or "(" in add[10:] else "XS.pop()"])
+            end = r.choice(["break", "continue", "pass", "pass", "pass" if structured or "(" in add[10:] else "XS.pop()"])
             some = "len(XS) > 0" if "pop" in end else "True"
             body = [f"    if {test}:", f"        {add}", *r.choice([[], [f"    elif v < -1.0 and {some}:", f"        {end}"]])]
-            start = r.choice(["[]", "[]", "[0.5]", "[a[0]]"]) if "i0" not in add and "np.array" not in add else "[]"
-            (self.rows if "i0" in add or "np.array" in add else self.lists).append(xs)
+            start = r.choice(["[]", "[]", "[0.5]", "[a[0]]"]) if not structured else "[]"
+            (self.rows if structured else self.lists).append(xs)
             lines = [f"{n}, {xs} = 0, {start}", f"for {target} in {items}:", *body, f"{n} = len({xs})"]
             self.scalars.append(n)
             more = [f"{n} += {xs}[-1] if {xs} else 0.25", f"{n} += sum({xs})", f"{n} += max({xs}, default=1.0)", f"{n} = np.array({xs}).sum()"]

@@ -46,7 +46,7 @@ class Made:
             found.append([x.copy() for x in items] if s[0] == "array" else items)
         if self.alone:
             return found[0]
-        rows = zip(*found)
+        rows = zip(*found) if found else [()] * count  # None and () have no leaves
         return list(rows) if self.tuples else [pytree.unflatten(self.tree, row) for row in rows]
 
 

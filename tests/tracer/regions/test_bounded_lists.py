@@ -461,3 +461,17 @@ def test_some_items_of_another_kind_are_pythons():
 
     a = np.random.default_rng(0).normal(size=20)
     check_same(f, a)
+
+
+@pytest.mark.parametrize("item", [None, (), "a", True, (None, None), (None, 1), ((), ())])
+def test_items_without_leaves_are_counted_as_others_are(item):
+    def kept(a):
+        xs = []
+        for v in a:
+            if v > 0:
+                xs.append(item)
+        return xs
+
+    compiled = jit(kept, whole=True)
+    for a in (np.array([1.0, -1.0, 2.0]), -np.ones(3), np.ones(3)):
+        assert compiled(a) == kept(a)
