@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import random
 
+import random_attributes
 import random_batches
 import random_choices
 import random_draws
@@ -102,6 +103,7 @@ FAMILIES = {
     "made": run_of(random_made),
     "choices": random_choices.run,
     "holders": run_of(random_holders),
+    "attributes": run_of(random_attributes),
     "variants": run_of(random_variants),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

@@ -2,6 +2,8 @@
 
 import collections
 
+from .raw_attributes import remove
+
 
 def store_all(places, values):
     """Store into all places: what each value goes into is found before the first is stored."""
@@ -50,3 +52,23 @@ class Call:
 
     def store(self, target, args):
         getattr(target, self.method)(*args)
+
+
+class Deletion:
+    """A place that calls leave without a value."""
+
+    def __init__(self, read):
+        self.read, self.place, self.name = read, read.place, read.name
+
+    def holder(self):
+        return self.read.holder()
+
+    target = holder
+
+    def store(self, holder, _):
+        if self.read.kind == "attribute":
+            remove(holder, self.read.key)
+        elif self.read.kind == "cell":
+            del self.read.cell(holder).cell_contents
+        else:
+            del holder[self.read.key]

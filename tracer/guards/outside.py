@@ -195,6 +195,22 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     def copied(self, container):
         read, kind = self.containers[id(container)][1], type(container)
         refuse_large(container, read.name)
+        owner = self.instance_of(container)
+        with self.unstored(owner):
+            made = self.as_met(read, container)
+        if kind is tuple:
+            return made
+        self.mirrors[id(container)] = container, made, flat_contents(made), read
+        self.stored_attributes(owner, container, made)
+        for _, call, args in [c for c in self.calls if c[0] is container]:
+            getattr(made, call.method)(*args)
+            self.grown[id(made)] = items(made)
+        self.calls = [c for c in self.calls if c[0] is not container]
+        return made
+
+    def as_met(self, read, container):
+        """A copy of a container, with what it held before the trace."""
+        kind = type(container)
         self.read("contents", None, None, f"the contents of {read.name}", parent=read)
         if kind is tuple:
             parts = [self.part(read, i) for i in range(len(container))]
@@ -213,11 +229,6 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         elif kind is not set:
             for k in container:
                 made[k] = self.part(read, k)
-        self.mirrors[id(container)] = container, made, flat_contents(made), read
-        for _, call, args in [c for c in self.calls if c[0] is container]:
-            getattr(made, call.method)(*args)
-            self.grown[id(made)] = items(made)
-        self.calls = [c for c in self.calls if c[0] is not container]
         return made
 
     def part(self, parent, key):

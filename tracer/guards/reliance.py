@@ -16,7 +16,7 @@ from ..common.origin import HEAP, SOURCES
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import run_of
-from .guard import MISSING, stretched
+from .guard import MISSING, Read, stretched
 from .object_contents import CODE, UnknownContents, contents_of, is_advanced, is_fixed
 
 MOST = 1000  # objects that are compared at every call
@@ -138,8 +138,8 @@ class Reliance:
             )
             raise UnsupportedError(message(f"{text} ({error})", locate(), ADVICE)) from None
         inner = [v for v in held if not is_fixed(v)]
-        if outside and any(isinstance(v, Traced) for v in held) and not self.has_made(x):
-            return None, self._attributes(x)
+        if outside and (self.slots_of(x) or any(isinstance(v, Traced) for v in held)) and not self.has_made(x):
+            return Read("state", x, None, f"what {self.called(x)} holds", locate()), self._attributes(x)
         if self.is_inside(x, held, outside):
             self.whole[id(x)] = x, None, inner
             return None, inner
@@ -168,10 +168,14 @@ class Reliance:
                 "not captured"
             )
             raise UnsupportedError(message(text, locate(), ADVICE))
-        self.read("contents", None, None, f"the names in {name}", parent=self.read("attribute", x, "__dict__", name))
+        stored = {s.key for s in self.slots_of(x)}
+        with self.unstored(x):
+            space = self.read("attribute", x, "__dict__", name)
+            self.read("contents", None, None, f"the names in {name}", parent=space)
         known = {k: v for k, v in held.items() if not isinstance(v, Traced)}
         for key in known:
-            self.firm(self.read("attribute", x, key, f"{name}.{key}"))
+            if key not in stored:
+                self.firm(self.read("attribute", x, key, f"{name}.{key}"))
         return list(known.values())
 
     def _frame(self, x, outside):

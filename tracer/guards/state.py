@@ -15,7 +15,7 @@ from ..values.speculate import remember
 from ..values.storage import current_trace
 from ..values.variant import Variant, cases
 from .container_phis import refuse_change_of_phi
-from .raw_attributes import put, raw_attribute, remove
+from .raw_attributes import of_class, put, raw_attribute, remove
 
 
 class _Unbound:
@@ -56,6 +56,17 @@ class Slot:
         except (KeyError, IndexError):
             return UNBOUND
 
+    def is_inherited(self):
+        """Whether it is an attribute whose value is that of the class: the object itself holds none."""
+        held = raw_attribute(self.owner, "__dict__", None) if self.kind == "attribute" else None
+        if held is None or self.key in held:
+            return False
+        return not hasattr(of_class(type(self.owner), self.key), "__set__")
+
+    def own(self):
+        """The value, UNBOUND where an attribute is that of the class."""
+        return UNBOUND if self.is_inherited() else self.get()
+
     def set(self, value):
         if self.kind in ("cell", "rebound"):
             if value is not UNBOUND:
@@ -65,7 +76,7 @@ class Slot:
         elif self.kind == "attribute":
             if value is not UNBOUND:
                 put(self.owner, self.key, value)
-            elif self.get() is not UNBOUND:
+            elif self.get() is not UNBOUND and not self.is_inherited():
                 remove(self.owner, self.key)
         elif value is not UNBOUND:
             self.owner[self.key] = value
@@ -246,5 +257,8 @@ def set_attribute(owner, key, value, store=put):
     if not isinstance(owner, Traced | Flags) and type(owner) is not np.ndarray:
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     store(owner, key, value)
+    space = current_trace().root.outside.space_of(owner, key) if current_trace() is not None else None
+    if space is not None:
+        set_item(space, key, value)
 
 

@@ -2,6 +2,7 @@
 at every call."""
 
 import collections
+import contextlib
 import copy
 
 import numpy as np
@@ -10,8 +11,9 @@ from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
 from ..values.array_object import ArrayObject
 from . import isolation
-from .effects import Call, Contents, Original
+from .effects import Call, Contents, Deletion, Original
 from .guard import LIMIT, MISSING, Read
+from .raw_attributes import of_class
 from .state import UNBOUND, inside
 
 WITHIN = {list, tuple, dict, collections.OrderedDict, collections.defaultdict}
@@ -27,6 +29,14 @@ def differ(had, now):
     return len(had) != len(now) or any(a is not b for a, b in zip(had, now))
 
 
+def put_in_order(space, order):
+    """Give a dict this order of its keys."""
+    held = {k: space[k] for k in order if k in space} | space
+    if list(held) != list(space):
+        space.clear()
+        space.update(held)
+
+
 class Stores:
     """The part of `Outside` that stores.
 
@@ -36,6 +46,8 @@ class Stores:
 
     def __init__(self):
         self.derives, self.of_arguments = False, frozenset()
+        self.inherited = set()  # slots of attributes whose value before was that of the class
+        self.deleted = {}  # Slot -> the order of the names in its object's `__dict__` before
         self.handed = {}  # id of a container that leaves the trace -> (it, what does in its place)
         super().__init__()
 
@@ -71,10 +83,13 @@ class Stores:
         held = read is not None and read.kind == "attribute" and read.key == "__dict__"
         return None if not held else read.owner if read.parent is None else read.parent.value
 
-    def space_of(self, owner):
-        """The copy of an outside object's `__dict__`, where the trace has made one."""
+    def space_of(self, owner, key):
+        """The copy of an outside object's `__dict__`, where the trace has made one and an attribute of this name lies
+        there."""
         found = self.mirrors.get(id(getattr(owner, "__dict__", None)))
-        return None if found is None or found[2] is None else found[1]
+        if found is None or found[2] is None or hasattr(of_class(type(owner), key), "__set__"):
+            return None
+        return found[1]
 
     def copies_made(self):
         """The copies of outside containers that the trace works on, but for very long ones."""
@@ -97,7 +112,11 @@ class Stores:
 
     def store(self, slot):
         """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
-        if slot.kind in ("cell", "rebound") or slot in self.heap:
+        if slot.kind in ("cell", "rebound"):
+            return
+        if slot in self.heap:
+            if slot in self.deleted and slot.get() is UNBOUND:  # what is stored anew comes last in its dict
+                self.heap[slot] = self.heap.pop(slot)
             return
         made = self.made.get(id(slot.owner))
         parent = self.containers.get(id(slot.owner))
@@ -105,6 +124,8 @@ class Stores:
             return
         isolation.refuse(f"it stores to {slot.name}")
         self.heap[slot] = slot.get()
+        if slot.is_inherited():
+            self.inherited.add(slot)
         if inside():
             name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
             read = self.read(
@@ -143,6 +164,56 @@ class Stores:
             slot.kind, slot.owner if parent is None else None, slot.key, name, None, parent
         )
 
+    def delete(self, slot):
+        """Before a place is deleted that `store` has been told of."""
+        if slot in self.heap:
+            first = slot.kind == "attribute" and not any(s.owner is slot.owner for s in self.deleted)
+            held = getattr(slot.owner, "__dict__", None) if first else None
+            self.deleted[slot] = list(held) if type(held) is dict else None
+
+    def rely_on_absence(self, slot):
+        """Rely on a place having nothing in it, which calls store into and delete again."""
+        if slot.kind != "attribute":
+            self.rely_on_slot(slot)
+            return
+        parent = self.way(slot.owner)
+        self.read("own", slot.owner if parent is None else None, slot.key, slot.name, parent=parent)
+
+    def rely_on_being(self, slot):
+        """The Read of a place that calls delete: there is to be something, of a type."""
+        after = slot.own()
+        slot.set(self.heap[slot])
+        known = self.place(slot).place in self.reads
+        read = self.rely_on_slot(slot)
+        slot.set(after)
+        if not known:
+            read.how = "kind"
+        return read
+
+    def slots_of(self, owner):
+        """The attributes of an object that the trace has stored into."""
+        return [s for s in self.heap if s.kind == "attribute" and s.owner is owner] if owner is not None else ()
+
+    @contextlib.contextmanager
+    def unstored(self, owner):
+        """Meanwhile, the attributes of an outside object are what they were before the trace."""
+        slots = self.slots_of(owner)
+        now = [(s, s.own()) for s in slots]
+        for s in slots:
+            s.set(UNBOUND if s in self.inherited else self.heap[s])
+        try:
+            yield
+        finally:
+            for s, x in now:
+                s.set(x)
+
+    def stored_attributes(self, owner, space, made):
+        """What the trace has stored so far into an object, for the copy of its `__dict__`."""
+        if stored := {s.key for s in self.slots_of(owner)}:
+            now = {k: x if k in stored else made[k] for k, x in space.items()}
+            made.clear()
+            made.update(now)
+
     def effects(self):
         """[(place, value after the trace)] of all that is to be stored at every call."""
         out = []
@@ -154,13 +225,15 @@ class Stores:
                 if before is not UNBOUND:
                     self.rely_on_slot(slot)
                 continue
+            after = slot.own()
+            before = UNBOUND if slot in self.inherited else before
             if after is UNBOUND and before is UNBOUND:
+                self.rely_on_absence(slot)
                 continue
-            if after is UNBOUND:
-                raise UnsupportedError(
-                    message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead.")
-                )
-            out.append((self.place(slot), after))
+            if slot in self.deleted and before is not UNBOUND:
+                out.append((Deletion(self.rely_on_being(slot)), None))
+            if after is not UNBOUND:
+                out.append((self.place(slot), after))
         self.written = {place.place for place, _ in out}
         for _, made, had, read in self.mirrors.values():
             if had is not None and differ(had, flat_contents(made)):
@@ -218,5 +291,8 @@ class Stores:
     def restore(self):
         """Put back what the trace stored to."""
         for slot, before in self.heap.items():
-            slot.set(before)
+            slot.set(UNBOUND if slot in self.inherited else before)
+        for slot, order in self.deleted.items():
+            if order is not None:
+                put_in_order(slot.owner.__dict__, order)
         self.relied.restore()

@@ -42,6 +42,7 @@ from ..values.variant import variants_in
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
 
+TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."
 # give an object that was there
 THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}
@@ -264,10 +265,8 @@ def ask(f, /, *args, **kwargs):
         raise UnsupportedError(
             message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE)
         )
-    if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
-        raise UnsupportedError(
-            message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE)
-        )
+    if reads_own_files(given, name):
+        return f(*args, **kwargs)  # what is read is known, and nobody else sees how far
     if outside.acted is not None and place_of(f)[0].partition(".")[0] not in APART:
         text = (
             f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it "
@@ -303,6 +302,16 @@ def ask(f, /, *args, **kwargs):
         )
         raise UnsupportedError(message(text, locate(), ADVICE))
     return outside.enter(read)
+
+
+def reads_own_files(given, name):
+    """Whether there are open files among arguments, of text that the function has made files of; others are refused."""
+    files = [x for x in given if hasattr(x, "read") and not isinstance(x, type)]
+    was_there = current_trace().root.outside.was_there
+    if files and (inside() or any(type(x) not in TEXTS or was_there(x) for x in files)):
+        text = f"{name}() reads an open file, and leaves it at another place"
+        raise UnsupportedError(message(text, locate(), ADVICE))
+    return bool(files)
 
 
 def shown(x):

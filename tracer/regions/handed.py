@@ -40,7 +40,7 @@ HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}
-SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them
+SHALLOW |= {vars, globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame
 FRAMES = ("warnings", "logging", "inspect", "traceback")  # modules whose functions look at it too
 HOLDING = {
     "append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items",

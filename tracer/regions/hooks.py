@@ -191,7 +191,7 @@ def set_item(value, owner, key):
         and (instance := outside.instance_of(owner)) is not None
         and not hasattr(of_class(type(instance), key), "__set__")
     ):
-        store_attribute(instance, key, value)
+        state.set_attribute(instance, key, value)
         return
     if id(owner) in outside.containers:
         by_place = isinstance(owner, list | dict) and not isinstance(key, slice)
@@ -239,14 +239,6 @@ def set_attribute(value, owner, key):
         found(owner, key, value)
 
 
-def store_attribute(owner, key, value):
-    """Into the object, and into the copy of its `__dict__` that the trace may have."""
-    state.set_attribute(owner, key, value)
-    space = current_trace().root.outside.space_of(owner) if current_trace() is not None else None
-    if space is not None:
-        state.set_item(space, key, value)
-
-
 def put(owner, key, value):
     """`object.__setattr__`: the setter of a data descriptor is the user's function too."""
     kind = type(owner)
@@ -257,7 +249,7 @@ def put(owner, key, value):
         return
     setter = None if found is MISSING or isinstance(found, property) else own_method(type(found), "__set__")
     if setter is None:
-        store_attribute(owner, key, value)
+        state.set_attribute(owner, key, value)
     else:
         looked_up(kind, key)
         setter(found, owner, value)
@@ -267,6 +259,9 @@ def delete_item(owner, key):
     trace, owner = current_trace(), shown_whole(owner)
     instance = trace.root.outside.instance_of(owner) if trace is not None and type(owner) is dict else None
     if instance is not None and not hasattr(of_class(type(instance), key), "__set__"):
+        outside = trace.root.outside
+        if key not in (owner if id(owner) in outside.copies else outside.mirror(owner)):
+            raise KeyError(key)
         remove(instance, key)
         return
     if trace is not None and id(owner) in trace.root.outside.containers:
@@ -305,13 +300,15 @@ def remove(owner, key):
         own(found, owner)
         return
     if current_trace() is not None:
-        state.note(state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
+        slot = state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}")
+        state.note(slot)
+        current_trace().root.outside.delete(slot)
     if state.inside():
         state.refuse_change(owner, f"an attribute of a {type(owner).__name__} is deleted")
     object.__delattr__(owner, key) if type(of_class(kind, "__delattr__")) is types.FunctionType else delattr(owner, key)
-    space = current_trace().root.outside.space_of(owner) if current_trace() is not None else None
+    space = current_trace().root.outside.space_of(owner, key) if current_trace() is not None else None
     if space is not None:
-        del space[key]
+        space.pop(key, None)
 
 
 # -- truth -----------------------------------------------------------------------------------------

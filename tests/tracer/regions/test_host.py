@@ -412,3 +412,18 @@ def test_output_before_an_index_is_checked(i, capsys):
 
     agree(jit(f)(X, i), X[i] + 1.0)
     assert capsys.readouterr().out == "looking\n"
+
+
+TABLE = "1 2 3\n4 5 6\n"
+
+
+def read_from_text(k):
+    file = io.StringIO(TABLE)
+    table = np.genfromtxt(file)
+    return table * k, file.read()
+
+
+def test_a_file_that_the_function_makes_of_text_is_read():
+    f = jit(read_from_text)
+    for k in (2.0, 3.0):
+        agree(f(k), read_from_text(k))

@@ -1,0 +1,89 @@
+"""Attributes that calls store into, delete, and look at by `__dict__`: what was there before is told from what is stored."""
+
+import numpy as np
+import pytest
+
+from wengert import jit
+
+
+class Record:
+    kind = "class"
+
+    def __init__(self, **held):
+        vars(self).update(held)
+
+
+def stored_then_updated(r, k):
+    r.a = 1.5
+    r.__dict__.update({"b": 2})
+
+
+def stored_and_deleted(r, k):
+    r.a = k * 2
+    del r.__dict__["a"]
+    return hasattr(r, "a")
+
+
+def deleted(r, k):
+    del r.a
+    return list(vars(r))
+
+
+def deleted_and_stored(r, k):
+    del r.a
+    r.b = k
+    r.a = k * 2
+    return list(vars(r))
+
+
+def replaced(r, k):
+    r.a = k
+    r.__dict__ = {"c": k}
+    return hasattr(r, "a")
+
+
+def of_the_class(r, k):
+    r.kind = k
+    del r.kind
+    return r.kind, "kind" in vars(r)
+
+
+def looked_at(r, k):
+    r.made = [k, 1.0]
+    return list(vars(r)), len(r.__dict__), dict(vars(r))
+
+
+def missing(r, k):
+    r.a = k
+    del vars(r)["never"]
+
+
+def called(f, r, k):
+    try:
+        return f(r, k), vars(r), list(vars(r))
+    except Exception as error:
+        return type(error)
+
+
+HELD = ({}, {"a": 7}, {"z": 1.0, "a": None}, {"a": np.ones(2), "b": "text", "z": 2.0}, {})
+
+
+@pytest.mark.parametrize("f", [
+    stored_then_updated, stored_and_deleted, deleted, deleted_and_stored, replaced, of_the_class, looked_at, missing,
+])  # fmt: skip
+def test_attributes_are_as_python_leaves_them(f):
+    compiled = jit(f, whole=True)
+    for k, held in enumerate(HELD):
+        mine, theirs = Record(**held), Record(**held)
+        assert str(called(compiled, mine, k + 0.5)) == str(called(f, theirs, k + 0.5)), held
+
+
+def test_the_order_of_attributes_outlives_a_trace_that_fails(falling_back):
+    def f(r, k):
+        del r.a
+        exec("k")  # which no trace captures
+        r.b = k
+
+    r = Record(a=1.0, c=2.0)
+    jit(f)(r, 0.5)
+    assert list(vars(r)) == ["c", "b"]
