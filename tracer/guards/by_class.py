@@ -19,7 +19,7 @@ import numpy as np
 
 from ..common.frames import locate
 from ..common.origin import is_user
-from .guard import CONTAINERS, Read, Same
+from .guard import CONTAINERS, SCALARS, Read, Same
 from .instances import OPAQUE, blank, held_by_function, is_plain
 from .object_contents import fixed_class
 from .reliance import of_user
@@ -189,13 +189,15 @@ def kept_of(read):
         return NO_FUNCTION if kind is types.FunctionType else None
     if read.how == "input" and kind is np.ndarray:
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
-    if read.how == "kind":
+    if read.how == "kind" and not isinstance(value, (*SCALARS, np.generic)):
         return kind() if kind in CONTAINERS else NO_FUNCTION if kind is types.FunctionType else blank_of(kind)
     return None if read.how == "apart" else value
 
 
 def blank_of(kind):
     """An instance without attributes, and without elements."""
+    if kind is np.ndarray:
+        return np.empty(0)
     return with_class(kind, np.empty(0)) if issubclass(kind, np.ndarray) else blank(kind)
 
 

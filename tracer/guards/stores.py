@@ -198,7 +198,7 @@ class Stores:
     def unstored(self, owner):
         """Meanwhile, the attributes of an outside object are what they were before the trace."""
         slots = self.slots_of(owner)
-        now = [(s, s.own()) for s in slots]
+        now, order = [(s, s.own()) for s in slots], list(getattr(owner, "__dict__", ()) if slots else ())
         for s in slots:
             s.set(UNBOUND if s in self.inherited else self.heap[s])
         try:
@@ -206,6 +206,8 @@ class Stores:
         finally:
             for s, x in now:
                 s.set(x)
+            if order:
+                put_in_order(owner.__dict__, order)
 
     def stored_attributes(self, owner, space, made):
         """What the trace has stored so far into an object, for the copy of its `__dict__`."""

@@ -142,6 +142,9 @@ class Unhooked:
     def end(self):
         if self.on:
             self.on, self.aside = False, None
+            if self.refusal is not None:  # in the midst of functions that have changed something by then
+                for _, reads, undo in self.entered.values():
+                    self.put_back(reads, undo)
             self.entered.clear()
             sys.unraisablehook = self.unraisable
             if hasattr(self.before, "enable"):  # a profiler written in C
@@ -268,11 +271,16 @@ class Unhooked:
             return
         if not frame.f_code.co_flags & SUSPENDING:
             del self.entered[id(frame)]
-        changed = self.outside.changed(kept[1])
+        changed = self.put_back(*kept[1:])
         if changed:
-            for put_back in kept[2]:
-                put_back()
             self.refuse(f"changes {changed[0].name}")
+
+    def put_back(self, reads, undo):
+        """Give what a function has changed what it held -> its Reads."""
+        changed = self.outside.changed(reads)
+        for put_back in undo if changed else ():
+            put_back()
+        return changed
 
     def call(self, f):
         """A function of C that code without hooks is about to call."""

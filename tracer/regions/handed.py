@@ -15,7 +15,7 @@ import types
 import numpy as np
 
 from ...ir.types import SHORT
-from ..common.errors import UnsupportedError, message
+from ..common.errors import UnsupportedError, WengertError, message
 from ..common.frames import internal, locate
 from ..guards.instances import hidden
 from ..guards.object_contents import content_restorer, is_fixed
@@ -165,9 +165,18 @@ def rely_and_call(given, f, args, kwargs):
     if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
     undo, hiding = [content_restorer(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
+    changed = []
     for again in (True, False):
-        with outside.stray.within():
-            out = f(*args, **kwargs)
+        try:
+            with outside.stray.within():
+                out = f(*args, **kwargs)
+        except BaseException as error:
+            changed = outside.changed(reads) or changed
+            if changed and isinstance(error, Exception) and not isinstance(error, WengertError):
+                break  # somebody may catch it, and go on with what has been changed
+            for put_back in undo if changed else ():
+                put_back()
+            raise
         changed = outside.changed(reads)
         if not changed:
             return out

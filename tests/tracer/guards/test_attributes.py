@@ -1,5 +1,7 @@
 """Attributes that calls store into, delete, and look at by `__dict__`: what was there before is told from what is stored."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,30 @@ def test_the_order_of_attributes_outlives_a_trace_that_fails(falling_back):
     r = Record(a=1.0, c=2.0)
     jit(f)(r, 0.5)
     assert list(vars(r)) == ["c", "b"]
+
+
+def by_its_frame(r, k):
+    r.a = r.a + k
+    return sys._getframe().f_code.co_name
+
+
+def by_exec(r, k):
+    r.a = r.a + k
+    exec("k")
+
+
+@pytest.mark.parametrize("f", [by_its_frame, by_exec])
+@pytest.mark.parametrize("a", [1.0, 1])
+def test_what_no_trace_captures_has_stored_once(f, a, falling_back):
+    compiled, mine, theirs = jit(f), Record(a=a), Record(a=a)
+    for _ in range(3):
+        assert compiled(mine, 0.5) == f(theirs, 0.5) and vars(mine) == vars(theirs)
+
+
+def test_without_a_source_deletions_are_pythons(falling_back):
+    space = {}
+    exec("def f(r, k):\n    del r.a\n    return list(vars(r))", space)
+    compiled = jit(space["f"])
+    for a in (1.0, np.ones(2), None):
+        r = Record(a=a, c=2.0)
+        assert compiled(r, 0.5) == list(vars(r)) == ["c"]
