@@ -33,6 +33,7 @@ DELETIONS = ("del self.{m}", "delattr(self, '{m}')", "del self.__dict__['{m}']",
 LOOKS = (
     "out.append(hasattr(self, '{m}'))", "out.append(list(vars(self)))", "out.append(dict(self.__dict__))", "out.append('{m}' in vars(self))",
     "out.append(getattr(self, '{m}', None))", "out.append(len(self.__dict__))", "out.append(list(vars(self).items()))", "out.append(self.{m})",
+    "out.append(self.{m})", "exec('k')", "out.append(eval('k'))", "out.append(sorted(locals())[:2])", "out.append(sys._getframe().f_code.co_name)",
 )  # fmt: skip
 TESTS = ("hasattr(self, '{m}')", "'{m}' in vars(self)", "not hasattr(self, '{m}')", "getattr(self, '{m}', None) is not None")
 
@@ -89,6 +90,7 @@ def outcome(f, made, x, k):
 def differences(case, compile=jit):
     spaces = {}, {}
     for space in spaces:
+        space["sys"] = sys
         exec(compile_text(case.text), space)
     compiled = compile(spaces[0]["f"])
     for n, before in enumerate(case.before):

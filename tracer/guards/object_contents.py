@@ -245,8 +245,17 @@ def content_restorer(x):
     held = x[:] if isinstance(x, bytearray | array.array) else held
     names = getattr(x, "__dict__", None)
     names = dict(names) if type(names) is dict else None
+    members = [(n, own(x, n)) for n in slots(type(x))]
+    elements = np.asarray(x).copy() if isinstance(x, np.ndarray) and x.flags.writeable else None
 
     def put_back():
+        for name, value in members:
+            if value is not EMPTY:
+                object.__setattr__(x, name, value)
+            elif own(x, name) is not EMPTY:
+                object.__delattr__(x, name)
+        if elements is not None:
+            np.asarray(x)[...] = elements
         if isinstance(x, list):
             list.__setitem__(x, slice(None), held)
         elif isinstance(x, bytearray | array.array):

@@ -17,8 +17,9 @@ import numpy as np
 from ...ir.types import SHORT
 from ..common.errors import UnsupportedError, WengertError, message
 from ..common.frames import internal, locate
+from ..guards.guard import alike, state
 from ..guards.instances import hidden
-from ..guards.object_contents import content_restorer, is_fixed
+from ..guards.object_contents import UnknownContents, content_restorer, is_fixed
 from ..guards.reliance import of_user
 from ..guards.state import CONTAINERS
 from ..numpy_api.handles import is_traced
@@ -165,24 +166,25 @@ def rely_and_call(given, f, args, kwargs):
     if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
     undo, hiding = [content_restorer(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
-    changed = []
+    first, told = None, []
     for again in (True, False):
         try:
             with outside.stray.within():
                 out = f(*args, **kwargs)
         except BaseException as error:
-            changed = outside.changed(reads) or changed
+            changed = outside.changed(reads) or told
             if changed and isinstance(error, Exception) and not isinstance(error, WengertError):
                 break  # somebody may catch it, and go on with what has been changed
             for put_back in undo if changed else ():
                 put_back()
             raise
         changed = outside.changed(reads)
-        if not changed:
+        if not changed and (again or same_results(first, out)):
             return out
-        if hiding and any(hidden(r.owner) is not None for r in changed):
+        if not changed or hiding and any(hidden(r.owner) is not None for r in changed):
             break
         if again:
+            first, told = out, changed
             outside.forget(changed)
             reads = outside.rely(*given)
     for put_back in undo:
@@ -190,10 +192,27 @@ def rely_and_call(given, f, args, kwargs):
     while type(f) is functools.partial:
         f = f.args[0] if f.func in HANDING else f.func
     name = getattr(f, "__name__", type(f).__name__)
-    text = (
-        f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
-    )
+    what = (changed or told)[0].name
+    text = f"{name}() changes {what}, unseen by the tracer; traced, it would do so once, and not at every call"
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+
+
+def same_results(a, b):
+    """Whether two calls have given the same, so far as that can be told."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, Traced):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same_results, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(map(same_results, a.values(), b.values()))
+    if isinstance(a, np.ndarray):
+        return alike(a, b)
+    try:
+        return state(a) == state(b)
+    except UnknownContents:
+        return False
 
 
 RUNNING = (handed, handed_freely, handed_by_call, rely_and_call)  # which run the call itself

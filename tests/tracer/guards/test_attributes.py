@@ -116,3 +116,25 @@ def test_without_a_source_deletions_are_pythons(falling_back):
     for a in (1.0, np.ones(2), None):
         r = Record(a=a, c=2.0)
         assert compiled(r, 0.5) == list(vars(r)) == ["c"]
+
+
+def popped(r, k):
+    return vars(r).pop("a", None), sorted(locals())
+
+
+def put_into_an_array(r, k):
+    r.a[0] += 1.0
+    return sys._getframe().f_code.co_name
+
+
+def test_a_change_that_a_second_run_does_not_make_again_is_none_that_is_filled_in(falling_back):
+    compiled = jit(popped)
+    for a in (1.0, np.ones(2), None, "text"):
+        assert str(compiled(Record(a=a), 0.5)) == str(popped(Record(a=a), 0.5))
+
+
+def test_elements_that_no_trace_stores_are_stored_once(falling_back):
+    compiled, r = jit(put_into_an_array), Record(a=np.zeros(2))
+    for k in range(3):
+        compiled(r, 0.5)
+        assert r.a.tolist() == [k + 1.0, 0.0]
