@@ -165,36 +165,48 @@ def rely_and_call(given, f, args, kwargs):
     reads = outside.rely(*given)
     if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
-    undo, hiding = [content_restorer(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
-    first, told = None, []
+    undo = [content_restorer(r.owner) for r in reads]
+    try:
+        changed, out = run_twice(f, args, kwargs, given, reads)
+    except BaseException:
+        put_back(undo)
+        raise
+    if not changed:
+        return out
+    put_back(undo)
+    while type(f) is functools.partial:
+        f = f.args[0] if f.func in HANDING else f.func
+    name, what = getattr(f, "__name__", type(f).__name__), changed[0].name
+    text = f"{name}() changes {what}, unseen by the tracer; traced, it would do so once, and not at every call"
+    raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+
+
+def run_twice(f, args, kwargs, given, reads):
+    """The call, and once more where it has changed something -> (the Reads of what changes at every call, what it
+    gives). An exception of ours ends it; somebody may catch another, and go on with what has been changed."""
+    outside, first, told = current_trace().root.outside, None, []
     for again in (True, False):
         try:
             with outside.stray.within():
                 out = f(*args, **kwargs)
-        except BaseException as error:
+        except Exception as error:
             changed = outside.changed(reads) or told
-            if changed and isinstance(error, Exception) and not isinstance(error, WengertError):
-                break  # somebody may catch it, and go on with what has been changed
-            for put_back in undo if changed else ():
-                put_back()
+            if changed and not isinstance(error, WengertError):
+                return changed, None
             raise
         changed = outside.changed(reads)
-        if not changed and (again or same_results(first, out)):
-            return out
-        if not changed or hiding and any(hidden(r.owner) is not None for r in changed):
-            break
-        if again:
-            first, told = out, changed
-            outside.forget(changed)
-            reads = outside.rely(*given)
-    for put_back in undo:
-        put_back()
-    while type(f) is functools.partial:
-        f = f.args[0] if f.func in HANDING else f.func
-    name = getattr(f, "__name__", type(f).__name__)
-    what = (changed or told)[0].name
-    text = f"{name}() changes {what}, unseen by the tracer; traced, it would do so once, and not at every call"
-    raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+        if not changed:
+            return told if not again and not same_results(first, out) else [], out
+        if not again or is_traced([*args, *kwargs.values()]) and any(hidden(r.owner) is not None for r in changed):
+            return changed, out
+        first, told = out, changed
+        outside.forget(changed)
+        reads = outside.rely(*given)
+
+
+def put_back(undo):
+    for restore in undo:
+        restore()
 
 
 def same_results(a, b):

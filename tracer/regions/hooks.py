@@ -350,6 +350,13 @@ def choice(test, *parts):
     return choose(asked(test), *parts)
 
 
+def layers(f):
+    """A stand-in, and those that it stands before."""
+    while f is not None:
+        yield f
+        f = getattr(f, "__wrapped__", None)
+
+
 state.TRANSPARENT |= {f.__code__ for f in (
     outer, attribute, attribute_of, item, item_of_one, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
@@ -358,7 +365,7 @@ state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed, folds.gone_throu
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
-_stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
+_stand_ins = (listed, percent, each, *HOOKS.values(), *(g for f in REPLACED.values() for g in layers(f)))
 state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 NAMESPACE = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice,

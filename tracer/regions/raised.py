@@ -2,7 +2,8 @@
 it comes there.
 
 What says that tracing cannot go on (`WengertError`) is none of them, and neither is a fault in our own code: an
-exception that a frame of ours did not `raise`, and that no operation on the user's own objects led to.
+exception that a frame of ours did not `raise`, and that no operation on the user's own objects led to. Of a TypeError
+that is not asked: it comes from the kinds of the values at hand.
 """
 
 import dis
@@ -28,8 +29,8 @@ def answers(error):
     """Whether plain Python would raise this at the same place."""
     if isinstance(error, ANSWERS):
         return True
-    if isinstance(error, WengertError | RecursionError):
-        return False
+    if isinstance(error, WengertError | RecursionError | TypeError):
+        return not isinstance(error, WengertError | RecursionError)
     last = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next

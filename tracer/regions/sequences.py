@@ -85,6 +85,8 @@ REPLACED[any], REPLACED[all] = _quantifier(any, "or"), _quantifier(all, "and")
 
 def contains(x, items):
     """`x in items`, where the answer needs traced numbers compared."""
+    if isinstance(items, TracedScalar):
+        return 0 in (items.weak or items.dtype.type)(0)  # what Python says of a number
     if isinstance(items, Traced):
         return TracedScalar(np.any(np.equal(items, x)).value, bool)
     if type(items) is str and type(x) is TracedText:
