@@ -16,7 +16,6 @@ from ..common import progress, pytree
 from ..common.errors import UnsupportedError, Untold
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
-from ..guards.draws import put_back, states
 from ..program import autotune, backend_choice, outlined, trap
 from ..program.emit_results import returned
 from ..program.emit_structure import LeafPlace
@@ -24,16 +23,16 @@ from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
-from ..values.status import check_number
 from . import baseline
 from .attempts import Attempts, MustKnow
+from .drawing import Draws
 from .fallback import Fallbacks, Refused
 
 UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
-class SignatureEntry(Attempts, Fallbacks):
+class SignatureEntry(Attempts, Fallbacks, Draws):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):
@@ -307,49 +306,6 @@ class SignatureEntry(Attempts, Fallbacks):
 
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
-
-    def drawn(self, here, leaves, given, fresh=False):
-        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included.
-
-        fresh: whether it is to be found out as what the program runs.
-        """
-        draws, version, count = here.draws, here.versions[0], len(self.dynamic)
-        before = states(draws.sources())
-        with draws.locked():
-            env, number = draws.begin()
-            given_states = draws.given(env)
-
-            def again(reason):
-                draws.leave(env, given_states)
-                put_back(before)
-                return self.again(leaves[:count], reason, given, here)
-
-            if not draws.fit(env):
-                return again("a random generator has another bit generator than when the function was traced")
-            start = time.perf_counter()
-            try:
-                everything = [*leaves, *here.gather(env, number)]
-                raw = autotune.tried(self, here, version, everything) if fresh and not version.effects else None
-                raw = self.launch(here, everything) if raw is None else raw
-                status = version.status(raw)
-                if fresh and version.first_seconds is None:
-                    dispatch.wait(raw)
-                    version.first_seconds = time.perf_counter() - start
-                    version.compile_seconds = version.compile_seconds or max(dispatch.compiled_at() - start, 0.0)
-            except BaseException:
-                put_back(before)
-                raise
-            finally:
-                draws.environments.pop(number, None)
-            made = len(draws.list)
-            if status:
-                made = version.captured.checks[check_number(status) - 1].drawn
-                put_back(before)
-                draws.run(made)
-            if made == len(draws.list):
-                draws.leave(env, version.states(raw))
-            taken = [everything[p] for p in version.places]
-            return version.finish(raw, taken, self.numpy, again, given)
 
     def placed(self, everything):
         """All that a program takes, on the device asked for."""

@@ -102,6 +102,7 @@ class Draws(RunningDraws):
         # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
         self.copies, self.made = {}, {}
         self.late = False  # whether the program itself has drawn
+        self.drawn = {}  # Value -> what it is in this call, of draws before the launch and states behind them
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
         self.unseeded = {}  # id -> a seed that took its entropy from the system
         self.environments, self.numbers = {}, itertools.count()
@@ -226,6 +227,7 @@ class Draws(RunningDraws):
         root = trace.root
         traced = any(is_traced(x) for x in (*args, *kwargs.values()))
         self.late = self.late or traced or not trace.once
+        state = self.state_of(generator, function) if self.late else None
         sample = self.sample(generator, function, args, kwargs)
         if not self.late:
             source = self.made[id(generator)][1] if id(generator) in self.made else generator
@@ -236,20 +238,23 @@ class Draws(RunningDraws):
             value = Value(draw_type(sample), None, draw.name)
             root.build.values.add(value)
             self.taken.append((draw, value))
+            self.drawn[value] = np.asarray(sample, value.type.dtype)
             return traced_like(trace.bring(value), sample)
-        state = self.state_of(generator, function)
         if state is None:
             return self.drawn_late(generator, function, args, kwargs, sample)
         return self.drawn_from(state, generator, function, args, kwargs, sample)
+
+    def twin(self, generator):
+        """What is drawn from while tracing."""
+        if id(generator) in self.made:
+            return self.made[id(generator)][0]
+        return self.copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
 
     def sample(self, generator, function, args, kwargs):
         """A result of the kind that every call will have, from a copy of the generator."""
         if generator is None:
             return function(*args)
-        if id(generator) in self.made:
-            twin = self.made[id(generator)][0]
-        else:
-            twin = self.copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
+        twin = self.twin(generator)
         if function == "shuffle":
             rows = np.arange(args[0])
             twin.shuffle(rows)

@@ -12,6 +12,7 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
+from ...ir.ops.drawing import words_of
 from ...ir.types import SHORT, Tensor, type_of
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
@@ -80,6 +81,7 @@ class RunningDraws:
         if found is None:
             source = self.made[id(generator)][1] if id(generator) in self.made else generator
             found = self.states[key] = GeneratorState(self, twin, source, trace.root)
+            self.drawn[found.value] = words_of(self.twin(generator), True)
         elif found.owner is not twin and not type(found.owner) is type(twin) is np.random.Generator:
             text = "two random generators that share a bit generator are drawn from by the running program"
             raise UnsupportedError(message(text, locate(), "Draw from one of them."))

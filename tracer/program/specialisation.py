@@ -23,6 +23,7 @@ class Specialisation:
     def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
         self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
         self.tree = self.program = None  # the Tree it belongs to then, and its own program
+        self.drawing_in = None  # the set in which it is alone, of such a tree that draws random numbers
         # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
         self.engine, self.times = None, None
         self.tried = 0.0  # seconds as NumPy before there was any other form

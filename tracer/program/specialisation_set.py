@@ -29,6 +29,7 @@ class SpecialisationSet:
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
+        self.drawing = None  # the Tree of such versions that data choose among, each in a set of its own
         self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
         self.endures = False  # whether calls are waited for with signals heard
         self.raising = None  # the program that raises where a check has failed, where there is one
@@ -101,7 +102,10 @@ class SpecialisationSet:
                 keys.append(input_key(x))
             places.append(arguments + keys.index(input_key(x)))
         version.places = places
-        if version.assumed:
+        if version.assumed and version.captured.outside.draws:
+            self.drawing, version.drawing_in = tree or Tree(), self
+            self.drawing.add(version)
+        elif version.assumed:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)

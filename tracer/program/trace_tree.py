@@ -60,9 +60,9 @@ class Tree:
         """Whether a trace has not been replaced, by one for other types of what it takes in from outside."""
         return self.versions[version.path] is version
 
-    def find(self, prefix, types):
+    def find(self, prefix, fits):
         """The trace of the path that begins so, the latest of several."""
-        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix and v.fits(types)]
+        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix and fits(v)]
         return found[-1] if found else None
 
     def too_many(self, version):
@@ -95,20 +95,21 @@ class Tree:
                 self.current = version
                 return version, raw
             tried.add(version)
-            version = self.instead(version, int(check.text), number, types, tried)
+            version = self.instead(version, int(check.text), number, lambda v: v.fits(types), tried)
 
-    def instead(self, version, k, number, types, tried):
-        """The trace for data that fail the k-th assumption of one; number: what the program has told of it."""
+    def instead(self, version, k, number, fits, tried):
+        """The trace for data that fail the k-th assumption of one; number: what the program has told of it; fits:
+        whether a trace takes what there is."""
         before, (choice, truth) = version.path[:k], version.path[k]
         if isinstance(truth, float):  # which no status can quote
-            others = [v for path, v in self.versions.items() if path[:k] == before and v.fits(types) and v not in tried]
+            others = [v for path, v in self.versions.items() if path[:k] == before and fits(v) and v not in tried]
             if not others:
                 raise SideExit(self, before)
             return others[-1]
         path = (*before, (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
-        found = self.find(path, types)
+        found = self.find(path, fits)
         if self.loose and (found is None or found in tried):  # any whose assumptions hold is right
-            found = next((v for v in self.versions.values() if v.fits(types) and v not in tried), None)
+            found = next((v for v in self.versions.values() if fits(v) and v not in tried), None)
         if found is None:
             raise SideExit(self, path)
         if found in tried:

@@ -374,7 +374,7 @@ class Merger(InstancePhis, VariantPhis):
 def by_value_here():
     """Whether a choice is made by value where its sides do not meet: nothing has been printed or drawn by then."""
     made = choices()
-    return made is not None and made.open is not None and made.acted is None and not current_trace().outside.draws.list
+    return made is not None and made.open is not None and made.acted is None and current_trace().outside.draws.call is None
 
 
 def says_writeable(leaf):

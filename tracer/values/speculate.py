@@ -257,6 +257,7 @@ def concrete(made, value, early=False):
     for versions in trace.captures.values():
         made.seen |= {c.value: np.asarray(c.contents) for c in versions}
     made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
+    made.seen |= trace.outside.draws.drawn
     before = status.PASSED if early else trace.status.value
     needed, todo = set(), [value, before]
     while todo:
@@ -347,11 +348,11 @@ def refuse_effects(captured, made):
     if not made.taken:
         return
     late = made.taken[made.acted[0]:] if made.acted is not None else ()
-    if late or captured.outside.draws:
+    if late or captured.outside.draws.call is not None:
         what = (
             f"has acted on the world before it ({made.acted[1]})"
             if late
-            else "draws random numbers or asks for the time"
+            else "calls a random generator, or asks for the time, while it runs"
         )
         text = f"this decision on data is made by value, in a function that {what}"
         hint = "Let both sides give values of one structure, type and shape: then they are captured together."
