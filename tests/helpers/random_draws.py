@@ -121,7 +121,12 @@ class Writer:
         self.block(1, self.rng.randint(1, 3))
         self.loop(1)
         self.block(1, self.rng.randint(0, 2))
-        self.put(1, "return a, k, v")
+        end = "return a, k, v"
+        if self.rng.random() < 0.4:  # by value: the sides do not meet
+            self.put(1, f"if {self.test()}:")
+            self.put(2, self.rng.choice(["return None", f"return [a, {self.draw(FLOATS)}]", "w = None", f"return {self.draw(FLOATS)}, {{'k': k}}"]))
+            end = self.rng.choice([end, f"return a, k, v, w, {self.draw(FLOATS)}", f"return ['x', 'y', 'z'][int({self.draw(WHOLE)}) % 3], v"])
+        self.put(1, end)
         return "\n".join(["import numpy as np", *self.lines, ""])
 
 

@@ -24,7 +24,7 @@ class Elsewhere:
         self.check, self.number = check, number
 
 
-class Draws:
+class DrawingCalls:
     """The part of `SignatureEntry` that runs programs that draw."""
 
     def drawn(self, here, leaves, given, fresh=False):

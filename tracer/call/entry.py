@@ -25,14 +25,14 @@ from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
 from . import baseline
 from .attempts import Attempts, MustKnow
-from .drawing import Draws
+from .drawing import DrawingCalls
 from .fallback import Fallbacks, Refused
 
 UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
-class SignatureEntry(Attempts, Fallbacks, Draws):
+class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):

@@ -23,7 +23,7 @@ from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.known_arguments import take_arguments
-from ..values.speculate import attempts, checked
+from ..values.speculate import RaisedBefore, attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, current_trace, memories
 from ..values.trace import Trace
@@ -286,6 +286,12 @@ def result_or_raised(function, args, kwargs, outside):
     where that has drawn or acted on the world before: as often as the function does."""
     try:
         return hooks.call(function)(*args, **kwargs)
+    except RaisedBefore:
+        # the program has drawn by then, and raises where it comes there itself: what data let pass is another way
+        if outside is None or not outside.draws or outside.draws.call is not None:
+            raise
+        current_trace().choices.end_before()
+        return None
     except Exception as error:
         if outside is None:
             raise

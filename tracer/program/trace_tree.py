@@ -101,7 +101,7 @@ class Tree:
         """The trace for data that fail the k-th assumption of one; number: what the program has told of it; fits:
         whether a trace takes what there is."""
         before, (choice, truth) = version.path[:k], version.path[k]
-        if isinstance(truth, float):  # which no status can quote
+        if truth is None or isinstance(truth, float):  # which no status can quote
             others = [v for path, v in self.versions.items() if path[:k] == before and fits(v) and v not in tried]
             if not others:
                 raise SideExit(self, before)

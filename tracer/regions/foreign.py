@@ -13,6 +13,7 @@ import types
 
 import numpy as np
 
+from ..common import pytree
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import GENERATED, locate
 from ..common.origin import is_user
@@ -41,6 +42,7 @@ from ..values.texts import TracedText
 from ..values.variant import variants_in
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
+from .host_calls import host_call, may_be_called
 
 TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."
@@ -148,8 +150,21 @@ def of_owner(f):
         return functools.partial(ask, f)
     home = place_of(f)[0]
     if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
-        return functools.partial(calling, f)
+        return functools.partial(calling if home.partition(".")[0] != "scipy" else calling_or_hosted, f)
     return f
+
+
+def calling_or_hosted(f, /, *args, **kwargs):
+    """The same of a library whose functions programs may call, where it cannot be captured."""
+    root = current_trace().root
+    before = root.refused
+    try:
+        return calling(f, *args, **kwargs)
+    except Exception:  # what it says of traced values, it does not say of numbers
+        if not is_traced(pytree.leaves((args, kwargs))) or not may_be_called(f, args, kwargs):
+            raise
+        root.refused = before
+    return host_call(f, args, kwargs)
 
 
 def of_one_thing(run, /, *args, **kwargs):
@@ -261,6 +276,8 @@ def ask(f, /, *args, **kwargs):
     outside = current_trace().root.outside
     args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])
     given = [*args, *kwargs.values()]
+    if is_traced(given) and may_be_called(f, args, kwargs):
+        return host_call(f, args, kwargs)
     if is_traced(given) or any(isinstance(x, TracedText) for x in given):
         raise UnsupportedError(
             message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE)

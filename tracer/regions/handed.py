@@ -169,11 +169,11 @@ def rely_and_call(given, f, args, kwargs):
     try:
         changed, out = run_twice(f, args, kwargs, given, reads)
     except BaseException:
-        put_back(undo)
+        undo_all(undo)
         raise
     if not changed:
         return out
-    put_back(undo)
+    undo_all(undo)
     while type(f) is functools.partial:
         f = f.args[0] if f.func in HANDING else f.func
     name, what = getattr(f, "__name__", type(f).__name__), changed[0].name
@@ -204,7 +204,7 @@ def run_twice(f, args, kwargs, given, reads):
         reads = outside.rely(*given)
 
 
-def put_back(undo):
+def undo_all(undo):
     for restore in undo:
         restore()
 

@@ -374,7 +374,8 @@ class Merger(InstancePhis, VariantPhis):
 def by_value_here():
     """Whether a choice is made by value where its sides do not meet: nothing has been printed or drawn by then."""
     made = choices()
-    return made is not None and made.open is not None and made.acted is None and current_trace().outside.draws.call is None
+    acted = made is None or made.acted is not None or current_trace().outside.draws.call is not None
+    return not acted and made.open is not None
 
 
 def says_writeable(leaf):

@@ -27,6 +27,7 @@ LONGEST = 256  # assumptions of one trace
 BEGUN = 2  # bound: times that a trace begins again for one choice, until it looks for all others of the kind
 SIZES = "sizes"  # among what is wanted by value: how often loops run
 LATER = "later"  # likewise: that acts on the world wait until all choices by value have been made
+RAISES = -1  # stands for the number of a choice where a call raises before it is made
 ARGUMENTS = "arguments"  # likewise: all Python numbers among the arguments
 
 
@@ -119,6 +120,12 @@ class Speculation:
             if t.choice == number:
                 return t.truth
         return make_choice(self, value, number, early) if number in self.wanted else None
+
+    def end_before(self):
+        """The trace ends where this call raises: data of which no check fails by then take another way."""
+        self.error = None
+        self.taken.append(Assumed(RAISES, None, locate()))
+        current_trace().fail(Assumption, str(len(self.taken) - 1))
 
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
@@ -249,17 +256,38 @@ def is_number(value, number):
 
 
 def concrete(made, value, early=False):
-    """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is
-    raised, unless `early`."""
-    trace = current_trace()
+    """What a scalar of the outermost trace is for the arguments of this call; an error that comes before it is raised,
+    unless `early`."""
+    return evaluated(made, [value], early)[0].item()
+
+
+def sampled(values):
+    """What values are for the arguments of this call; None where that is not known."""
+    made = choices()
+    if made is None:
+        return None
+    try:
+        return evaluated(made, values)
+    except UnsupportedError:
+        return None
+
+
+def take_in(made, trace):
+    """Note what all is in this call that a program takes in."""
     if made.seen is None:
         made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
     for versions in trace.captures.values():
         made.seen |= {c.value: np.asarray(c.contents) for c in versions}
     made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
     made.seen |= trace.outside.draws.drawn
+
+
+def evaluated(made, values, early=False):
+    """What values of the outermost trace are for the arguments of this call."""
+    trace = current_trace()
+    take_in(made, trace)
     before = status.PASSED if early else trace.status.value
-    needed, todo = set(), [value, before]
+    needed, todo = set(), [*values, before]
     while todo:
         x = todo.pop()
         if isinstance(x, Lit) or x in made.seen or x.eqn in needed:
@@ -272,7 +300,7 @@ def concrete(made, value, early=False):
     eqns = [e for e in trace.build.eqns if e in needed]
     new = [r for e in eqns for r in e.results]
     params = list({x: None for e in eqns for x in e.operands if x in made.seen})
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), trace.outside.stray.unseen():
         results = once_callable(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
     made.seen |= {v: np.asarray(x, v.type.dtype) for v, x in zip(new, results, strict=True)}
     failed = int(before.value if isinstance(before, Lit) else made.seen[before])
@@ -281,7 +309,7 @@ def concrete(made, value, early=False):
         if check.error is not Assumption:
             made.error = Untold.unless(check.told, error)
             raise RaisedBefore(made.error)
-    return value.value if isinstance(value, Lit) else made.seen[value].item()
+    return [np.full(x.type.shape, x.value, x.type.dtype) if isinstance(x, Lit) else made.seen[x] for x in values]
 
 
 @contextlib.contextmanager

@@ -375,3 +375,41 @@ def test_kinds_that_are_not_numpys_here_are_found_out():
     assert all(native.unlike_numpy("Generator", "PCG64", kind) is None for kind in KINDS)
     assert "no native form" in native.unlike_numpy("RandomState", "MT19937", "gamma")
     assert set(WORDS) == {b.__name__ for b in BITS}
+
+
+def picked(x):
+    if random.randint(0, 100) > 40:
+        return [x[0], random.uniform(0.0, 1.0)]
+    return None
+
+
+def one_or_two(x):
+    a = np.random.randn(3)
+    if a[0] > x[0]:
+        return np.random.rand(2), "above"
+    return a[np.random.randint(0, 3)]
+
+
+def letters(x):
+    return ["a", "b", "c", "d"][int(np.random.randint(0, 4))], np.random.rand()
+
+
+def counted_by_key(x):
+    counts = {}
+    for _ in range(3):
+        k = random.randint(0, 2)
+        counts[k] = counts.get(k, 0) + 1
+    return counts
+
+
+@pytest.mark.parametrize("f", [picked, one_or_two, letters, counted_by_key])
+def test_what_is_drawn_may_choose_by_value(f):
+    compiled = jit(f, whole=True)
+    for seed in range(8):
+        found = []
+        for g in (compiled, f):
+            random.seed(seed), np.random.seed(seed)
+            found.append((str(g(np.array([0.1 * seed]))), random.random(), np.random.rand()))
+        assert found[0] == found[1]
+    tree = compiled.compiled
+    assert all(w.drawing is not None and len(w.drawing.versions) > 1 for e in tree.entries.values() for w in e.worlds)
