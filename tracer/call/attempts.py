@@ -26,7 +26,8 @@ from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
 from ..regions.budget import limited
 from ..rules import rules
-from ..values.speculate import Speculation, acts, refuse_effects
+from ..values.acting import acts, refuse_effects
+from ..values.speculate import Speculation
 from ..values.status import PASSED
 from ..values.storage import current_trace
 

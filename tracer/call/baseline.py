@@ -7,7 +7,7 @@ from ...backends.numpy import callable_of
 from ...ir.types import type_of
 from ..capture.signature import kind_for
 from ..guards import isolation
-from ..values.speculate import acts
+from ..values.acting import acts
 
 MOST = 8  # bound: traces of one signature that are kept for this
 

@@ -28,8 +28,9 @@ from ..guards.free_variables import Reach
 from ..guards.outside import gathered
 from ..guards.snapshot import Snapshot
 from ..rules import rules
+from ..values.acting import acts
 from ..values.array import Traced
-from ..values.speculate import Speculation, acts
+from ..values.speculate import Speculation
 from .lines import LineRecorder
 
 

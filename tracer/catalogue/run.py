@@ -12,8 +12,8 @@ import numpy as np
 from ..api.compiled import Compiled
 from ..common.errors import Fallback, WengertError
 from ..extents.bounded import BoundedArray
+from ..values.acting import acts
 from ..values.array import Traced
-from ..values.speculate import acts
 from . import functions, mathematics, members
 
 NAMED = re.compile(r"([\w.]+): (.*)")

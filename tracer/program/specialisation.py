@@ -11,7 +11,7 @@ from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
 from ..common.errors import REFUSALS, Untold
 from ..guards.effects import store_all
-from ..values.speculate import acts
+from ..values.acting import acts
 from ..values.status import failure
 from . import relied
 from .check_weakening import decided

@@ -6,6 +6,7 @@ it is the wrong one.
 
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
+from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .speculate import LATER, Assumption
 from .status import PASSED, STATUS, number_of
@@ -57,3 +58,29 @@ class Acting:
                 out = build.emit(OPS["host"], params, attrs) if name == "acts" else idle
             branches.append(build.finish(out))
         return OPS["cond"](going, *operands, branches=tuple(branches))
+
+
+def refuse_effects(captured, made):
+    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come
+    before all acts."""
+    if not made.taken:
+        return
+    late = made.taken[made.acted[0]:] if made.acted is not None else ()
+    if late or captured.outside.draws.call is not None:
+        what = (
+            f"has acted on the world before it ({made.acted[1]})"
+            if late
+            else "calls a random generator, or asks for the time, while it runs"
+        )
+        text = f"this decision on data is made by value, in a function that {what}"
+        hint = "Let both sides give values of one structure, type and shape: then they are captured together."
+        raise UnsupportedError(message(text, (late or made.taken)[0].source, hint))
+
+
+def acts(func):
+    """The equations of a program, and of its bodies, that do more than compute."""
+    for e in func.eqns:
+        if e.effect:
+            yield e
+        for region in e.regions():
+            yield from acts(region)

@@ -121,6 +121,12 @@ class Speculation:
                 return t.truth
         return make_choice(self, value, number, early) if number in self.wanted else None
 
+    def choose_before(self, eqn):
+        """Begin again with the choice made by value on which it hangs whether an equation acts on the world."""
+        number = self.numbers.get(eqn.operands[0]) if eqn is not None and eqn.op.name == "cond" else None
+        if number is not None and number not in self.wanted:
+            raise self.signal(number)
+
     def end_before(self):
         """The trace ends where this call raises: data of which no check fails by then take another way."""
         self.error = None
@@ -213,9 +219,12 @@ def contents(value, early=False):
 
 def make_choice(made, value, number, early=False):
     """Make a choice: as was said beforehand, or as this call's data has it."""
-    source = locate()
-    if made.acted is not None and made.acted[2] and LATER not in made.wanted:
-        raise made.signal(LATER)
+    source, trace = locate(), current_trace()
+    if made.acted is not None and LATER not in made.wanted:
+        if made.acted[2]:
+            raise made.signal(LATER)
+        for e in trace.build.eqns:
+            made.choose_before(e if e.effect else None)
     if len(made.taken) >= LONGEST:
         text = (
             f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of "
@@ -230,7 +239,6 @@ def make_choice(made, value, number, early=False):
     if truth is None:
         truth = concrete(made, value, early)
     made.taken.append(Assumed(number, truth, source))
-    trace = current_trace()
     quoted = value if value.type.kind in "iu" else None
     found = is_number(value, truth), Assumption, str(len(made.taken) - 1), quoted
     if early:
@@ -293,6 +301,7 @@ def evaluated(made, values, early=False):
         if isinstance(x, Lit) or x in made.seen or x.eqn in needed:
             continue
         if x.eqn is None or x.eqn.effect:
+            made.choose_before(x.eqn)
             text = "a Python decision on data that comes from outside the program while it runs"
             raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
         needed.add(x.eqn)
@@ -368,29 +377,3 @@ def attempts(made, once):
         if not made.again:
             return result
         made.begin()
-
-
-def refuse_effects(captured, made):
-    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come
-    before all acts."""
-    if not made.taken:
-        return
-    late = made.taken[made.acted[0]:] if made.acted is not None else ()
-    if late or captured.outside.draws.call is not None:
-        what = (
-            f"has acted on the world before it ({made.acted[1]})"
-            if late
-            else "calls a random generator, or asks for the time, while it runs"
-        )
-        text = f"this decision on data is made by value, in a function that {what}"
-        hint = "Let both sides give values of one structure, type and shape: then they are captured together."
-        raise UnsupportedError(message(text, (late or made.taken)[0].source, hint))
-
-
-def acts(func):
-    """The equations of a program, and of its bodies, that do more than compute."""
-    for e in func.eqns:
-        if e.effect:
-            yield e
-        for region in e.regions():
-            yield from acts(region)

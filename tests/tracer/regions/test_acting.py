@@ -215,3 +215,24 @@ def test_acts_wait_for_what_loops_behind_them_assume(capsys):
                 results.append(str(error))
             told.append(capsys.readouterr().out)
         assert results[0] == results[1] and told[0] == told[1]
+
+
+def printed_on_one_side(x):
+    if x[0] > 100:
+        print("large", x[0])
+    for v in (x[0], x[1]):
+        if v > 1000:
+            print("larger")
+            return []
+    if x[1] > 0:
+        return [x[1]]
+    return None
+
+
+def test_a_choice_by_value_behind_an_act_on_one_side(capsys):
+    compiled = jit(printed_on_one_side, whole=True)
+    for x in ([1.0, 1.0], [1.0, -1.0], [200.0, 1.0], [200.0, -1.0], [2000.0, 1.0], [3.0, 3.0]):
+        found = []
+        for f in (compiled, printed_on_one_side):
+            found.append((f(np.array(x)), capsys.readouterr().out))
+        assert found[0] == found[1]
