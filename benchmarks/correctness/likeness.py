@@ -1,13 +1,14 @@
 """Whether two results, with all that can be reached from them, are alike."""
 
 import collections
+import datetime
 import re
 import types
 
 import numpy as np
 
 # whose identity says nothing: equal ones may be one object or several
-VALUES = int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), np.generic
+VALUES = int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), np.generic, datetime.date
 
 
 class Likeness:
