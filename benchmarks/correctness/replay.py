@@ -8,8 +8,8 @@ are kept: a deep copy of the arguments, and the state of the random numbers. Eac
 not the same both times is passed over), compiled as users have it, and compiled with `whole=True`: results, arguments,
 objects and their attributes, random state and exceptions have to agree. Functions are run in processes of their own, a
 batch in each; one that takes too long is ended and called a hang. A row of JSON for each is added to a file, from
-which the next run goes on, and from which the table by repository is printed. What differs where plain Python's own answer
-itself, when numbers differ in their last place, is counted apart.
+which the next run goes on, and from which the table by repository is printed. What differs where plain Python answers
+otherwise itself, when numbers differ in their last place, is counted apart.
 """
 
 import argparse

@@ -12,7 +12,10 @@ from unittest import mock
 import numpy as np
 
 TURNS = 6  # how often the numbers are moved
-DRAWS = {np.random: "rand randn random random_sample uniform normal standard_normal", random: "random uniform gauss normalvariate"}
+DRAWS = {
+    np.random: "rand randn random random_sample uniform normal standard_normal",
+    random: "random uniform gauss normalvariate",
+}
 
 
 def moved(x, rng):
