@@ -24,7 +24,7 @@ from ..guards.instances import hidden
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
-from ..regions.budget import limited
+from ..regions.budget import limited, spend_equations
 from ..rules import rules
 from ..values.acting import acts, refuse_effects
 from ..values.speculate import Speculation
@@ -72,6 +72,7 @@ class Attempts:
             exactly(self.compiled.exact),
         ):
             captured, choices = self.captured(kinds, given, path)
+        spend_equations(captured.func.count())
         captured.notes += kept
         self.pinned = self.pinned or captured.outside.pins
         if captured.outside.alone:

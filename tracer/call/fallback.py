@@ -122,7 +122,7 @@ class Fallbacks:
         except (Replaced, Untold):
             raise
         except REFUSALS as error:
-            self.compiled.patience.overran |= isinstance(error, Overran)
+            self.compiled.patience.overran |= isinstance(error, Overran | Overrun)
             self.refuse(types, error)
         finally:
             self.compiled.patience.took(time.perf_counter() - start)

@@ -10,6 +10,7 @@ from ..values.speculate import ARGUMENTS, is_insisted_on
 from ..values.storage import current_trace
 
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
+LARGEST = 40_000  # bound: equations of a program, with those in its loops and branches, of which XLA takes 1 ms each
 MODEST = 2_000  # bound: equations of many trips, where plain Python can run the loop instead
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
@@ -60,6 +61,14 @@ def turning():
 def written_at_most():
     """How many equations the trips of a loop may come to that has many, and is captured no other way."""
     return WRITTEN if is_insisted_on() else MODEST
+
+
+def spend_equations(count):
+    """Refuse a program of so many equations, whatever they are in: compiling it takes a minute."""
+    if count > LARGEST:
+        text = f"the program has come to {count:,} equations, most of them of trips that are written out one by one"
+        hint = "Compile a function that it calls, or hold in arrays what its loops go over."
+        raise Overrun(message(text, None, hint))
 
 
 def spend_trip():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wengert import Fallback, UnsupportedError, jit
+from wengert.tracer.regions import budget
 
 
 class Grid:
@@ -64,3 +65,18 @@ def test_numbers_in_lists_of_an_object(falling_back):
             else:
                 compiled(mine)
             assert mine.rows == plain.rows
+
+
+def test_a_program_of_many_equations_in_its_branches(falling_back, monkeypatch):
+    monkeypatch.setattr(budget, "LARGEST", 60)
+
+    def f(x):
+        if x[0] > 0:
+            for k in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10):
+                x = np.sin(x * k) + np.cos(x + k) * k - x / (k + 1)
+        return x
+
+    with pytest.warns(Fallback, match=r"has come to \d+ equations"):
+        assert jit(f)(np.ones(2)).tolist() == f(np.ones(2)).tolist()
+    with pytest.raises(UnsupportedError, match="has come to"):
+        jit(f, whole=True)(np.ones(2))
