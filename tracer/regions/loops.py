@@ -17,6 +17,7 @@ from ..values.capturing import captured_or_taken
 from ..values.ranges import interval
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
+from .bounded_lists import GivenUp
 from .branch import ASKED, checked_completion, decided, either_way, run_rest, watched
 from .budget import spend_known_trip, spend_trip, turning, written_at_most
 from .fixpoint import FAR
@@ -148,7 +149,9 @@ class LoopCapture:
         spend_known_trip(current_trace().root)
         try:
             trial = Trial(trip, self.slots)
-        except RETRY:  # a trip is captured otherwise, or written out
+        except RETRY as error:  # a trip is captured otherwise, or written out
+            if isinstance(error, ONWARD) and not isinstance(error, GivenUp):
+                raise
             return False, None
         return trial.kept, trial.code
 
