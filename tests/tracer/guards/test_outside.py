@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import LeakError, UnsupportedError, grad, jit
+from wengert import LeakError, grad, jit
 
 X = np.arange(1.0, 4.0)
 
