@@ -51,6 +51,16 @@ def calling_with_lists(f, plain):
     return functools.partial(called_with, f, plain)
 
 
+def called_late(f, plain, made, /, *args, **kwargs):
+    """A call that is looked up before there are such lists: its arguments may have made the first. made: plain(f)."""
+    return called_with(f, plain, *args, **kwargs) if current_trace().root.growing else made(*args, **kwargs)
+
+
+def is_asked_late(f):
+    """Whether it is to be asked again when a function that is looked up now is called."""
+    return is_numpys(f) or type(f) in (types.BuiltinFunctionType, type) and (f in FUNCTIONS or f in OVER)
+
+
 def passes_on(f):
     """Whether a function is the user's, or one that asks nothing of a list: it may be given any."""
     if isinstance(f, types.MethodType):

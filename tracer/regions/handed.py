@@ -29,6 +29,7 @@ from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from ..values.texts import TracedText, spelled_out
 from ..values.variant import Variant
+from .bounded_calls import called_late
 from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
@@ -38,6 +39,7 @@ from .keys import from_members, with_key, with_members
 
 # stand-ins that call what they are given with the same
 HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_key, with_members, from_members)
+HANDING += (called_late,)
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}

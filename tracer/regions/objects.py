@@ -31,7 +31,7 @@ from ..values.variant import Variant
 from . import array_object_calls
 from .array_object_attributes import elements_of_instance
 from .array_object_calls import asks_arrays, called_first, calling_with_array_objects
-from .bounded_calls import calling_with_lists
+from .bounded_calls import called_late, calling_with_lists, is_asked_late
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
 from .calls import call
@@ -218,7 +218,7 @@ def called(f):
         return plainly(f)
     if f is globals:  # the caller's
         return globals_of(sys._getframe(1).f_globals)
-    plain = called_now if not trace.root.growing else with_lists
+    plain = with_lists if trace.root.growing else with_late_lists
     if trace.root.outside.subclassed:
         return calling_with_array_objects(f, plain)
     return functools.partial(called_first, f, plain, plain(f)) if asks_arrays(f) else plain(f)
@@ -226,6 +226,11 @@ def called(f):
 
 def with_lists(f):
     return calling_with_lists(f, called_now)
+
+
+def with_late_lists(f):
+    made = called_now(f)
+    return functools.partial(called_late, f, called_now, made) if is_asked_late(f) else made
 
 
 def called_now(f):

@@ -475,3 +475,13 @@ def test_items_without_leaves_are_counted_as_others_are(item):
     compiled = jit(kept, whole=True)
     for a in (np.array([1.0, -1.0, 2.0]), -np.ones(3), np.ones(3)):
         assert compiled(a) == kept(a)
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: sum([x * x for x in a if x > 0]), lambda a: max([x for x in a if x > -9]), lambda a: np.array([v * v for v in a if v > 0]),
+    lambda a: np.mean([v for v in a if v > -9]), lambda a: sorted([v for v in a if v > 0]),
+    lambda a: [2 * v for v in [u for u in a if u > 0]],
+])  # fmt: skip
+def test_a_list_without_a_name_is_counted_too(f):
+    compiled = same(f, 24, calls=8)
+    assert traces(compiled) <= 2
