@@ -231,6 +231,12 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         if version.path[: len(missing.path)] != missing.path:
             missing.tree.loose = True
+        if version.captured.outside.draws:  # the first of the ways that does
+            other = SpecialisationSet(self.compiled, version.rules)
+            other.add(version)
+            self.worlds = [w for w in self.worlds if w is not here] + [other]
+            self.current = other
+            raise MustKnow
         known = missing.tree.versions.get(version.path)
         if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
             raise Undecided

@@ -20,17 +20,19 @@ class NameLine(NamedTuple):
 
 class Names(NamedTuple):
     """loads: [(kind, name, Line, attributes read or stored straight from it)]; stores: the globals and outer cells
-    assigned to; writes: whether attributes or items of anything are stored or deleted."""
+    assigned to; writes: whether attributes or items of anything are stored or deleted; deletes: the names of globals
+    and outer cells that are deleted."""
 
     loads: tuple
     stores: tuple
     writes: bool
+    deletes: tuple
 
 
 @functools.lru_cache(4096)
 def names(code):
     """What a function's code, with the functions inside it, reads and assigns outside itself."""
-    loads, stores, writes = {}, {}, False
+    loads, stores, writes, deletes = {}, {}, False, {}
     outer = set(code.co_freevars)
     for sub in codes(code):
         line, last = sub.co_firstlineno, None
@@ -52,8 +54,11 @@ def names(code):
                 stores["global", name] = None
             elif ins.opname == "STORE_DEREF" and name in outer:
                 stores["cell", name] = None
+            elif ins.opname == "DELETE_GLOBAL" or ins.opname == "DELETE_DEREF" and name in outer:
+                deletes[name] = None
             last = None
-    return Names(tuple((kind, name, *found) for (kind, name), found in loads.items()), tuple(stores), writes)
+    found = tuple((kind, name, *found) for (kind, name), found in loads.items())
+    return Names(found, tuple(stores), writes, tuple(deletes))
 
 
 def codes(code):

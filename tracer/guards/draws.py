@@ -19,6 +19,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
 from ..values.array import TracedArray, TracedScalar
+from ..values.speculate import contents
 from ..values.storage import current_trace
 from .generator_state import GENERATORS
 from .running_draws import Draw, Late, RunningDraws, draw_type, traced_like
@@ -225,6 +226,7 @@ class Draws(RunningDraws):
         """One draw -> its result, traced."""
         trace = current_trace()
         root = trace.root
+        args, kwargs = self.with_sizes(generator, function, args, kwargs)
         traced = any(is_traced(x) for x in (*args, *kwargs.values()))
         self.late = self.late or traced or not trace.once
         state = self.state_of(generator, function) if self.late else None
@@ -249,6 +251,24 @@ class Draws(RunningDraws):
         if id(generator) in self.made:
             return self.made[id(generator)][0]
         return self.copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
+
+    def with_sizes(self, generator, function, args, kwargs):
+        """The arguments of a draw, ints of data on which its shape hangs by value."""
+        is_int = lambda x: isinstance(x, TracedScalar) and x.dtype.kind in "iu"
+        if generator is None or not any(map(is_int, (*args, *kwargs.values()))):
+            return args, kwargs
+
+        def shape(n):
+            plain = [n if is_int(x) else stand_in(x, None) for x in args]
+            keyed = {k: n if is_int(x) else stand_in(x, None) for k, x in kwargs.items()}
+            try:
+                return np.shape(getattr(copy.deepcopy(self.twin(generator)), function)(*plain, **keyed))
+            except Exception:  # they are not what the method takes together
+                return None
+
+        if shape(2) == shape(3):
+            return args, kwargs
+        return tuple(map(size_by_value, args)), {k: size_by_value(x) for k, x in kwargs.items()}
 
     def sample(self, generator, function, args, kwargs):
         """A result of the kind that every call will have, from a copy of the generator."""
@@ -288,6 +308,17 @@ class Draws(RunningDraws):
         for draw in self.list[:upto]:
             env.append(draw(env))
         return env
+
+
+def size_by_value(x):
+    """An int of data as an int of Python's; all else as it is."""
+    if not isinstance(x, TracedScalar) or x.dtype.kind not in "iu":
+        return x
+    found = contents(x.value)
+    if found is None:
+        text = "data decide how many numbers are drawn, in a loop or branch that is captured as a whole"
+        raise UnsupportedError(message(text, locate(), "Draw as many as there may be, and take some of them."))
+    return int(found)
 
 
 def clocks(e):

@@ -196,6 +196,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         read, kind = self.containers[id(container)][1], type(container)
         refuse_large(container, read.name)
         owner = self.instance_of(container)
+        self.refuse_in_region(owner)
         with self.unstored(owner):
             made = self.as_met(read, container)
         if kind is tuple:
@@ -240,7 +241,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     # -- hooks -------------------------------------------------------------------------------------
     def attribute(self, owner, key, whole=True):
         """`owner.key`, noted if it is outside."""
-        kind = type(owner)
+        kind, whole = type(owner), whole or key == "__dict__" and bool(self.slots_of(owner))
         if kind is types.ModuleType and (known := self.noted_function(owner, key)) is not None:
             return known
         if kind is np.ndarray:

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from ..common.errors import CannotRoll, message, shown
+from ..common.errors import CannotRoll, UnsupportedError, message, shown
 from ..common.frames import locate
 from ..common.scan import names
 from ..values.array import Traced
@@ -158,6 +158,13 @@ def own_cells(cells):
     for region in regions():
         region.owned.update((id(c), c) for c in cells)
         break
+
+
+def refuse_deletions(f):
+    """Refuse a function that deletes a global, or a variable of a function around it."""
+    for name in names(f.__code__).deletes:
+        text = f"{name}, a variable outside {f.__name__}, is deleted, which would happen once, and not at every call"
+        raise UnsupportedError(message(text, locate(), "Assign None to it."))
 
 
 def note_rebound(f):

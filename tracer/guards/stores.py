@@ -7,7 +7,7 @@ import copy
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, shown
+from ..common.errors import CannotRoll, UnsupportedError, message, shown
 from ..common.frames import locate
 from ..values.array_object import ArrayObject
 from . import isolation
@@ -208,6 +208,12 @@ class Stores:
                 s.set(x)
             if order:
                 put_in_order(owner.__dict__, order)
+
+    def refuse_in_region(self, owner):
+        """Refuse a look at all attributes in a body that is captured as a whole, where some have been stored."""
+        if inside() and self.slots_of(owner):
+            text = f"the __dict__ of a {type(owner).__name__} is looked at in a loop or branch, after a store"
+            raise CannotRoll(message(text, locate(), "Read the attributes by their names."))
 
     def stored_attributes(self, owner, space, made):
         """What the trace has stored so far into an object, for the copy of its `__dict__`."""

@@ -217,6 +217,8 @@ class Unhooked:
         if id(frame) in self.entered:
             return
         local = dict(frame.f_locals)
+        for name in names(code).deletes:
+            self.refuse(f"deletes {name}, a variable outside")
         for kind, name in names(code).stores:
             if not self.noted(frame, kind, name):
                 self.refuse(f"assigns {name}, a variable outside")

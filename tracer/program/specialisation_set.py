@@ -91,6 +91,15 @@ class SpecialisationSet:
         if not isinstance(self.call, Trees):
             self.call = Trees(trap.with_status(self.call), self.version_of)
 
+    def choose_among(self, version, tree):
+        """A new trace of a tree, which is here alone where one of them draws."""
+        if version.captured.outside.draws or tree is not None and tree.draws:
+            self.drawing, version.drawing_in = tree or Tree(), self
+            self.drawing.draws = True
+            self.drawing.add(version)
+        else:
+            self.grow(version, tree)
+
     def add(self, version, tree=None):
         """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
         arguments = len(version.types)
@@ -102,18 +111,16 @@ class SpecialisationSet:
                 keys.append(input_key(x))
             places.append(arguments + keys.index(input_key(x)))
         version.places = places
-        if version.assumed and version.captured.outside.draws:
-            self.drawing, version.drawing_in = tree or Tree(), self
-            self.drawing.add(version)
-        elif version.assumed:
-            self.grow(version, tree)
+        if version.assumed:
+            self.choose_among(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
         self.apart += [
             read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}
         ]
         self.straight = [v.straight for v in self.versions if v.straight is not None]
-        self.draws = version.captured.outside.draws or None
+        draws = version.captured.outside.draws
+        self.draws = draws if draws or self.drawing is not None else None
         for place, read in version.captured.outside.reads.items():
             if place not in self.reads or self.reads[place].weaker(read):
                 self.reads[place] = read

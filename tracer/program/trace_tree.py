@@ -32,6 +32,7 @@ class Tree:
 
     def __init__(self):
         self.versions, self.current = {}, None
+        self.draws = False  # whether a trace of it draws random numbers: each is in a set of its own then
         self.loose = False  # whether a trace has made other choices by value than those before it on its way
 
     def add(self, version):

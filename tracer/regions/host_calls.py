@@ -93,7 +93,11 @@ def host_call(f, args, kwargs):
         given = iter(arrays)
         full = [x.given(np.asarray(next(given))) if type(x) is GivenNumber else x for x in held]
         plain, named = pytree.unflatten(tree, full, order)
-        return f(*plain, **named)
+        given = [x for x in full if isinstance(x, np.ndarray)]
+        before = [x.copy() for x in given]
+        made = f(*plain, **named)
+        refuse_written(name, made, given, before)
+        return made
 
     found, form = pytree.flatten(sample_of(call, values, name))
     if not all(map(is_of_ir, found)):
@@ -123,6 +127,22 @@ def ascending(shape, dtype):
     return np.arange(1, 1 + int(np.prod(shape))).reshape(shape).astype(dtype)
 
 
+def refuse_written(name, made, given, before):
+    """Refuse what gives no plain containers, writes into an array that it is given, or gives that."""
+    if not is_plain(made):
+        raise UnsupportedError(message(f"{name}() gives a {type(made).__name__}, which no program makes", locate()))
+    written = any(x.tobytes() != had.tobytes() for x, had in zip(given, before, strict=True))
+    if written or any(np.may_share_memory(x, y) for x in pytree.leaves(made) for y in given):
+        text = f"{name}() writes into an array that it is given, or gives it"
+        raise UnsupportedError(message(text, locate(), "Let it make its own."))
+
+
+def is_plain(x):
+    if type(x) in (tuple, list):
+        return all(map(is_plain, x))
+    return all(map(is_plain, x.values())) if type(x) is dict else is_of_ir(x)
+
+
 def sample_of(call, values, name):
     """What a call gives: on what the values are in this call, or on something of their types."""
     known = sampled(values)
@@ -130,7 +150,7 @@ def sample_of(call, values, name):
         if known is not None:
             return call(known)
     except Exception as error:
-        if not current_trace().root.trying:
+        if isinstance(error, UnsupportedError) or not current_trace().root.trying:
             raise  # as this call does
         text = f"{name}() raises {type(error).__name__} for these data, which is caught"
         raise UnsupportedError(message(text, locate())) from error

@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 
-from ..guards.state import inside, note_rebound
+from ..guards.state import inside, note_rebound, refuse_deletions
 from ..rewriter.converted import belongs
 from ..rewriter.expressions import HOOK
 from ..values.promote import is_device_array
@@ -19,6 +19,7 @@ def user(f):
     if trace is not None and HOOK not in made.__code__.co_freevars:
         trace.root.outside.stray.begin()
     if trace is not None and not belongs(f.__code__):
+        refuse_deletions(f)
         trace.root.outside.function(f, HOOK in made.__code__.co_freevars)
         if changeable(f.__defaults__ or ()) or changeable(f.__kwdefaults__ or ()):
             if made is f:

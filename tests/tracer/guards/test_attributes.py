@@ -138,3 +138,53 @@ def test_elements_that_no_trace_stores_are_stored_once(falling_back):
     for k in range(3):
         compiled(r, 0.5)
         assert r.a.tolist() == [k + 1.0, 0.0]
+
+
+def read_again(r, v):
+    before = r.__dict__["a"]
+    r.a = v[0]
+    return before, r.__dict__["a"]
+
+
+def counted(r, v):
+    for w in v:
+        r.a = r.__dict__.get("a", 0) + w
+    return r.a
+
+
+def copied_by_items(r, v):
+    for w in v:
+        r.q = w
+        for _, held in list(r.__dict__.items()):
+            r.last = held
+
+
+@pytest.mark.parametrize("f", [read_again, counted, copied_by_items])
+def test_the_dict_of_attributes_is_looked_at_again(f, falling_back):
+    compiled = jit(f)
+    for a in (3, 2.5, 3):
+        mine, theirs = Record(a=a), Record(a=a)
+        assert str(compiled(mine, np.array([1.0, 2.0]))) == str(f(theirs, np.array([1.0, 2.0])))
+        assert str(vars(mine)) == str(vars(theirs))
+
+
+KEPT = None
+
+
+def test_variables_outside_are_deleted_by_python(falling_back):
+    global KEPT
+    kept = 1.0
+
+    def of_the_module(v):
+        global KEPT
+        del KEPT
+
+    def around(v):
+        nonlocal kept
+        del kept
+
+    for f in (jit(of_the_module), jit(around)):
+        f(np.ones(2))
+        with pytest.raises(NameError):
+            f(np.ones(2))
+    KEPT = kept = 1.0

@@ -413,3 +413,29 @@ def test_what_is_drawn_may_choose_by_value(f):
         assert found[0] == found[1]
     tree = compiled.compiled
     assert all(w.drawing is not None and len(w.drawing.versions) > 1 for e in tree.entries.values() for w in e.worlds)
+
+
+def drawn_on_one_way(v):
+    if v[0] < 0:
+        return None
+    return v * np.random.rand()
+
+
+def as_many_as_data_say(v):
+    return np.random.rand(len(v[v > 0])), np.random.normal(size=int(v[0]) + 2)
+
+
+def an_order_of_a_drawn_length(v):
+    return np.random.permutation(np.random.randint(1, 4))
+
+
+@pytest.mark.parametrize("f", [drawn_on_one_way, as_many_as_data_say, an_order_of_a_drawn_length])
+@pytest.mark.parametrize("first", [1.0, -1.0])
+def test_ways_that_draw_beside_ways_that_do_not_and_sizes_by_data(f, first):
+    compiled = jit(f)
+    for seed, sign in enumerate((first, -first, first, first, -first)):
+        found = []
+        for g in (compiled, f):
+            np.random.seed(seed)
+            found.append((str(g(np.array([sign, 2.0, -1.0, seed]))), np.random.rand()))
+        assert found[0] == found[1]

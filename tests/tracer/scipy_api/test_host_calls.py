@@ -8,6 +8,7 @@ from wengert.tracer.common.errors import UnsupportedError
 
 interpolate, ndimage = pytest.importorskip("scipy.interpolate"), pytest.importorskip("scipy.ndimage")
 signal, spatial = pytest.importorskip("scipy.signal"), pytest.importorskip("scipy.spatial")
+stats = pytest.importorskip("scipy.stats")
 X = np.linspace(0.0, 5.0, 11)
 Y = np.sin(X)
 LINE, SPLINE, SMOOTH = interpolate.interp1d(X, Y), interpolate.PchipInterpolator(X, Y), interpolate.UnivariateSpline(X, Y, s=0)
@@ -71,3 +72,27 @@ def test_an_object_that_changes_is_asked_anew():
 def test_it_has_no_derivative():
     with pytest.raises(UnsupportedError, match=r"has no derivative here\n  at .*test_host_calls.py"):
         grad(lambda x: LINE(x).sum())(np.ones(2))
+
+
+def written_into(x):
+    ndimage.gaussian_filter(x, 1.0, output=x)
+    return x
+
+
+def given_back(x):
+    made = np.zeros_like(x)
+    found = ndimage.gaussian_filter(x, 1.0, output=made)
+    return found is made, made, spatial.distance.cdist(x[:, None], x[:, None], out=np.zeros((6, 6)))
+
+
+def an_object(x):
+    return stats.linregress(np.arange(len(x)), x).slope
+
+
+@pytest.mark.parametrize("f", [written_into, given_back, an_object])
+def test_what_writes_into_its_arguments_or_gives_objects_is_pythons(f, falling_back):
+    x = np.array([0.5, 1.5, 2.5, 1.0, 4.0, 3.0])
+    compiled = jit(f)
+    for _ in range(2):
+        mine, theirs = x.copy(), x.copy()
+        assert str(compiled(mine)) == str(f(theirs)) and mine.tolist() == theirs.tolist()
