@@ -17,6 +17,7 @@ from ..guards.purity import place_of
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.speculate import sampled
 from ..values.storage import Storage, current_trace
+from .budget import spend_time
 
 HOMES = ("scipy.",)
 OTHERS = ("scipy.optimize", "scipy.integrate", "scipy.sparse")  # call what they are given, or give objects
@@ -81,6 +82,7 @@ SCALAR_TYPES = {bool, int, float, complex, *(np.dtype(n).type for n in SHORT)}
 
 def host_call(f, args, kwargs):
     """The results of a library's function on traced values, which it computes when the program runs."""
+    spend_time()
     trace, source, name = current_trace(), locate(), place_of(f)[1]
     leaves, tree = pytree.flatten((args, kwargs))
     order = pytree.key_order((args, kwargs))
