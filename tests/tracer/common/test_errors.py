@@ -168,7 +168,7 @@ CASES = {
     "branch": lambda: jit(branch)(V),
     "branch_array": lambda: jit(choice)(V),
     "while": lambda: jit(loop)(V),
-    "asked_by_c": lambda: jit(asked_by_c)(V),
+    "asked_by_c": lambda: vmap(asked_by_c)(np.ones((2, 3))),
     "unmerged": lambda: jit(use_unmerged)(V),
     "recursive": lambda: uncollected(lambda: jit(recursive)(V)),
     "size_of_data": lambda: vmap(size_of_data)(np.ones((2, 3))),
