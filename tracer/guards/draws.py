@@ -254,13 +254,12 @@ class Draws(RunningDraws):
 
     def with_sizes(self, generator, function, args, kwargs):
         """The arguments of a draw, ints of data on which its shape hangs by value."""
-        is_int = lambda x: isinstance(x, TracedScalar) and x.dtype.kind in "iu"
-        if generator is None or not any(map(is_int, (*args, *kwargs.values()))):
+        if generator is None or not any(map(is_int_of_data, (*args, *kwargs.values()))):
             return args, kwargs
 
         def shape(n):
-            plain = [n if is_int(x) else stand_in(x, None) for x in args]
-            keyed = {k: n if is_int(x) else stand_in(x, None) for k, x in kwargs.items()}
+            plain = [n if is_int_of_data(x) else stand_in(x, None) for x in args]
+            keyed = {k: n if is_int_of_data(x) else stand_in(x, None) for k, x in kwargs.items()}
             try:
                 return np.shape(getattr(copy.deepcopy(self.twin(generator)), function)(*plain, **keyed))
             except Exception:  # they are not what the method takes together
@@ -310,9 +309,13 @@ class Draws(RunningDraws):
         return env
 
 
+def is_int_of_data(x):
+    return isinstance(x, TracedScalar) and x.dtype.kind in "iu"
+
+
 def size_by_value(x):
     """An int of data as an int of Python's; all else as it is."""
-    if not isinstance(x, TracedScalar) or x.dtype.kind not in "iu":
+    if not is_int_of_data(x):
         return x
     found = contents(x.value)
     if found is None:

@@ -9,14 +9,15 @@ import numpy as np
 
 from ...backends.xla.external import HostFunction
 from ...ir.ops import OPS
-from ...ir.types import SHORT, Tensor, type_of
+from ...ir.types import SHORT, Tensor
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..guards.purity import place_of
+from ..guards.running_draws import draw_type, traced_like
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.speculate import sampled
-from ..values.storage import Storage, current_trace
+from ..values.storage import current_trace
 from .budget import spend_time
 
 HOMES = ("scipy.",)
@@ -46,20 +47,9 @@ class GivenNumber:
         return np.array(x) if self.array else x[()].item() if self.weak else x[()]
 
 
-class Result:
-    """How a leaf of what a function gives is made: kind is np.ndarray, np.generic, or a class of Python's numbers."""
-
-    def __init__(self, x):
-        self.kind = np.ndarray if isinstance(x, np.ndarray) else np.generic if isinstance(x, np.generic) else type(x)
-        self.type = Tensor((), WEAK_DTYPES[self.kind]) if self.kind in WEAK_DTYPES else type_of(x)
-
-    def fits(self, x):
-        return Result(x).__dict__ == self.__dict__
-
-    def made(self, value):
-        if self.kind is np.ndarray:
-            return TracedArray(Storage(value, current_trace()))
-        return TracedScalar(value, self.kind if self.kind in WEAK_DTYPES else None)
+def leaf_kind(x):
+    """What tells a leaf of what a function gives from others: its class, but that arrays are of one, and its type."""
+    return np.ndarray if isinstance(x, np.ndarray) else type(x), draw_type(x)
 
 
 def is_of_ir(x):
@@ -102,27 +92,24 @@ def host_call(f, args, kwargs):
         return made
 
     found, form = pytree.flatten(sample_of(call, values, name))
-    if not all(map(is_of_ir, found)):
-        text = f"{name}() gives {', '.join(sorted({type(x).__name__ for x in found}))}, which no program holds"
-        raise UnsupportedError(message(text, source))
-    kinds = [Result(x) for x in found]
-    given = (*(k.type for k in kinds), Tensor((), np.dtype(bool)))
+    kinds = list(map(leaf_kind, found))
+    given = (*(t for _, t in kinds), Tensor((), np.dtype(bool)))
 
     def run(*arrays):
         try:
             now, tree = pytree.flatten(call(arrays))
-            fits = tree == form and all(k.fits(x) for k, x in zip(kinds, now, strict=True))
+            fits = tree == form and list(map(leaf_kind, now)) == kinds
         except Exception:  # plain Python says which
             fits = False
         if not fits:
-            return (*(np.zeros(k.type.shape, k.type.dtype) for k in kinds), False)
-        return (*(np.asarray(x, k.type.dtype) for k, x in zip(kinds, now)), True)
+            return (*(np.zeros(t.shape, t.dtype) for _, t in kinds), False)
+        return (*(np.asarray(x, t.dtype) for (_, t), x in zip(kinds, now)), True)
 
     made = LibraryFunction(run, lambda _: given, name, source)
     *out, fits = OPS["external"](*values, function=made)
     text = f"{name}() raises for these data, or gives another structure or shape than when the function was traced"
     trace.check(fits, UnsupportedError, message(text, source), told=False)
-    return pytree.unflatten(form, [k.made(v) for k, v in zip(kinds, out)], pytree.key_order(found))
+    return pytree.unflatten(form, list(map(traced_like, out, found)), pytree.key_order(found))
 
 
 def ascending(shape, dtype):

@@ -29,8 +29,10 @@ def answers(error):
     """Whether plain Python would raise this at the same place."""
     if isinstance(error, ANSWERS):
         return True
-    if isinstance(error, WengertError | RecursionError | TypeError):
-        return not isinstance(error, WengertError | RecursionError)
+    if isinstance(error, WengertError | RecursionError):
+        return False
+    if isinstance(error, TypeError):
+        return True
     last = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
