@@ -279,8 +279,9 @@ def line_of(error, code):
     found, tb = None, error.__traceback__
     while tb is not None:
         at = tb.tb_frame.f_code
-        if at.co_filename == code.co_filename and min(lines) < tb.tb_lineno <= max(lines):
-            found = tb.tb_lineno
+        at_line = tb.tb_lineno or 0  # None where a compiler made the instruction
+        if at.co_filename == code.co_filename and min(lines) < at_line <= max(lines):
+            found = at_line
         tb = tb.tb_next
     return found
 

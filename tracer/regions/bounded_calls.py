@@ -22,6 +22,7 @@ from . import series
 from .bounded_lists import bounded_list, started
 from .branch import choose
 from .builtins import check
+from .compensated import with_lost, with_rounding
 from .convert import convert
 from .folds import Generated, all_loop, any_loop, item_at
 from .growing import appending, gone_through, list_behind, shown_whole
@@ -207,9 +208,13 @@ def all_of(held):
 
 
 def sum_loop(g, start, count):
+    lost = 0.0
     for k in range(count):
-        start = start + item_at(g, k)
-    return start
+        x = item_at(g, k)
+        after = start + x
+        lost = with_rounding(lost, start, x, after)
+        start = after
+    return with_lost(start, lost)
 
 
 def max_loop(g, count):

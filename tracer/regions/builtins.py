@@ -29,6 +29,7 @@ from ..values.promote import operand_as, read
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import Variant
+from .compensated import SINCE, sum_of_few
 from .convert import CELL
 from .merge import pick
 from .variants import of_each
@@ -234,6 +235,8 @@ def sum_(iterable, /, start=0):
         if builtins.type(start) is builtins.float and not start and dtype.kind == "f":  # which may be -0.0
             return np.sum(iterable, axis=0, dtype=dtype, initial=start)
         return start + np.sum(iterable, axis=0, dtype=dtype)
+    if SINCE and current_trace() is not None:
+        return sum_of_few(iterable, start)
     return builtins.sum(iterable, start)
 
 

@@ -25,6 +25,7 @@ from ..values.storage import current_trace
 from . import series
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
+from .compensated import with_lost, with_rounding
 from .comprehensions import collect, decided_by_data
 from .convert import CELL, convert
 from .growing import gone_through, shown_whole
@@ -81,8 +82,8 @@ def gone_through_by(f, generator, *args, **kwargs):
         generator.items = series.series_of(gone_through(generator.items))
         count = generator.many
         if isinstance(count, int) and series.taken_from(generator.items):  # which the expression might change
-            if generator.test is None and f not in QUANTIFIERS:
-                values = collect(generator.items, generator.elt, generator.number)
+            if f not in QUANTIFIERS:
+                values = collect(generator.items, generator.elt, generator.number, test=generator.test)
                 return CELL.cell_contents.call(f)(values, *args, **kwargs)
         elif count is not None:
             found = fold(generator, count, *args, **kwargs)
@@ -288,25 +289,34 @@ def test_of(g, x):
     return g.test is None or g.test(x)
 
 
-REPLACED |= {f: f for f in (item_at, value_of_item, test_of)}
+REPLACED |= {f: f for f in (item_at, value_of_item, test_of, with_rounding, with_lost)}
 
 
 # -- loops -----------------------------------------------------------------------------------------
 
 
 def sum_loop(g, start, count):
-    start = start + value_of_item(g, item_at(g, 0))
+    x = value_of_item(g, item_at(g, 0))
+    total, lost = start + x, 0.0
+    lost = with_rounding(lost, start, x, total)
     for k in range(1, count):
-        start = start + value_of_item(g, item_at(g, k))
-    return start
+        x = value_of_item(g, item_at(g, k))
+        after = total + x
+        lost = with_rounding(lost, total, x, after)
+        total = after
+    return with_lost(total, lost)
 
 
 def sum_where_loop(g, start, count):
+    lost = 0.0
     for k in range(count):
         x = item_at(g, k)
         if test_of(g, x):
-            start = start + value_of_item(g, x)
-    return start
+            x = value_of_item(g, x)
+            after = start + x
+            lost = with_rounding(lost, start, x, after)
+            start = after
+    return with_lost(start, lost)
 
 
 def product_loop(g, start, count):

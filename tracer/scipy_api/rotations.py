@@ -314,6 +314,7 @@ def left_to_scipy(asked, *args, **kwargs):
 # -- what the classes ask of SciPy's own helpers ---------------------------------------------------
 
 
+@captures("scipy._external.array_api_compat.numpy")  # since 1.18
 @captures("scipy._lib.array_api_compat.numpy")
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if device not in (None, "cpu") or copy is False:
