@@ -56,8 +56,8 @@ PACKAGES += tuple(
     for n in "special linalg fft fftpack signal ndimage interpolate integrate optimize spatial sparse stats cluster "
              "constants".split()
 )
-PACKAGES += ("scipy._lib", "scipy._external.array_api_compat", "scipy._external.array_api_extra")  # the latter since 1.18
-PACKAGES += ("scipy.differentiate", "wengert")
+PACKAGES += ("scipy._lib", "scipy.differentiate", "wengert")
+PACKAGES += ("scipy._external.array_api_compat", "scipy._external.array_api_extra")  # in scipy._lib before 1.18
 # of modules that are not pure as a whole
 NAMES = {
     "os": "fspath fsencode fsdecode strerror path",
