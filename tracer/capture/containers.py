@@ -18,6 +18,7 @@ from ..guards.effects import Original
 from ..guards.subclasses import with_class
 from ..values.array import Traced
 from ..values.array_object import ArrayObject
+from ..values.library_object import LibraryObject
 from ..values.poison import Poison
 from ..values.texts import TracedText
 from .remaking import Remaking, is_lone
@@ -47,7 +48,8 @@ class Containers(Remaking):
     def __init__(self, args, kwargs, outside=None, texts=False):
         self.texts = texts
         self.paths, self.held = {}, []  # id -> path; (container, its items)
-        self.ways = [(TracedText, self.text), (ArrayObject, self.array_object), (np.ndarray, self.elements)]
+        self.ways = [(TracedText, self.text), (LibraryObject, self.library_object)]
+        self.ways += [(ArrayObject, self.array_object), (np.ndarray, self.elements)]
         self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
         self._visit((args, kwargs), ())
         if outside is not None:
@@ -99,7 +101,7 @@ class Containers(Remaking):
     def is_made(self, x):
         """Whether an object is to be made anew at every call, by a plan of its own."""
         kind = type(x)
-        if kind is TracedText:
+        if kind is TracedText or kind is LibraryObject:
             return self.texts
         if self.outside is None or kind in PLAIN or isinstance(x, OF_TRACE):
             return False
@@ -198,6 +200,17 @@ class Containers(Remaking):
 
         def plan(made, given):
             new = given[2][key] = make(*[part(made, given) for part in parts])
+            return new
+
+        return plan
+
+    def library_object(self, x, leaves):
+        """A plan of an object that a library makes of values."""
+        key, make, parts = id(x), x._make, self.plan(x._given, leaves)
+
+        def plan(made, given):
+            args, kwargs = parts(made, given)
+            new = given[2][key] = make(*args, **kwargs)
             return new
 
         return plan

@@ -23,6 +23,7 @@ from ..numpy_api.registry import call_function
 from ..values import overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..values.indexing import stored
+from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
@@ -280,6 +281,8 @@ def type_(*args, **kwargs):
         require_one_thing(args[0])
         if builtins.type(args[0]) is ObjectPhi:
             return args[0].kind
+        if builtins.type(args[0]) is LibraryObject:
+            return args[0].__class__
     return (
         builtins.type(sample(args[0]))
         if len(args) == 1 and isinstance(args[0], STANDING)
@@ -290,6 +293,8 @@ def type_(*args, **kwargs):
 @replaces(callable)
 def callable_(x, /):
     require_one_thing(x)
+    if builtins.type(x) is LibraryObject:
+        return builtins.callable(x._like)
     return builtins.callable(x) and not isinstance(x, Traced | BoundedArray)
 
 

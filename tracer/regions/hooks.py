@@ -20,6 +20,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..rewriter import completion
 from ..values.array import Traced, TracedArray
 from ..values.array_object import ArrayObject
+from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
 from ..values.storage import current_trace
@@ -228,7 +229,7 @@ def set_attribute(value, owner, key):
     if issubclass(kind, ArrayObject):
         set_attribute_of_instance(value, owner, key)
         return
-    if issubclass(kind, ObjectPhi | Poison):
+    if issubclass(kind, ObjectPhi | Poison | LibraryObject):
         owner.fail()
     found = None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
     if found is None:

@@ -13,9 +13,10 @@ from ...ir.types import SHORT, Tensor
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..guards.purity import place_of
+from ..guards.purity import PURE, place_of, verdict
 from ..guards.running_draws import draw_type, traced_like
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ..values.library_object import LibraryObject
 from ..values.speculate import sampled
 from ..values.storage import current_trace
 from .budget import spend_time
@@ -40,11 +41,56 @@ class GivenNumber:
     """Stands for a traced argument. weak: the class of Python's number, if it is one."""
 
     def __init__(self, x):
-        self.array, self.weak, self.value = isinstance(x, TracedArray), getattr(x, "weak", None), x.value
+        self.array, self.weak, self.operands = isinstance(x, TracedArray), getattr(x, "weak", None), [x.value]
 
-    def given(self, x):
+    def given(self, arrays):
         """The argument that a library's function is given."""
+        x = np.asarray(next(arrays))
         return np.array(x) if self.array else x[()].item() if self.weak else x[()]
+
+
+class GivenObject:
+    """Stands for an object of a library's. Those made last are kept: in a loop it is one and the same."""
+
+    def __init__(self, x):
+        self.make, self.kept, self.arguments = x._make, x._kept, Arguments(*x._given)
+        self.operands = self.arguments.operands
+
+    def given(self, arrays):
+        arrays = [np.asarray(next(arrays)) for _ in self.operands]
+        key = tuple([x.tobytes() for x in arrays])
+        made = self.kept.get(key)
+        if made is None:
+            args, kwargs, _ = self.arguments.given(iter(arrays))
+            made = self.make(*args, **kwargs)
+            if len(self.kept) >= KEPT:
+                self.kept.clear()
+            self.kept[key] = made
+        return made
+
+
+KEPT = 8  # objects of one kind; bound: what a library makes of data can be large
+
+
+class Arguments:
+    """Arguments with traced values and objects made of them among the leaves. operands: of the traced values."""
+
+    def __init__(self, args, kwargs):
+        leaves, self.tree = pytree.flatten((args, kwargs))
+        self.order, self.held = pytree.key_order((args, kwargs)), list(map(held, leaves))
+        self.operands = [v for x in self.held if type(x) in GIVEN for v in x.operands]
+
+    def given(self, arrays):
+        """-> (args, kwargs, their leaves) with the arrays for the operands."""
+        full = [x.given(arrays) if type(x) in GIVEN else x for x in self.held]
+        return *pytree.unflatten(self.tree, full, self.order), full
+
+
+GIVEN = GivenNumber, GivenObject
+
+
+def held(x):
+    return GivenNumber(x) if isinstance(x, Traced) else GivenObject(x) if type(x) is LibraryObject else x
 
 
 def leaf_kind(x):
@@ -62,11 +108,22 @@ def may_be_called(f, args, kwargs):
     home = place_of(f)[0] + "."
     if not home.startswith(HOMES) or home.startswith(OTHERS) or isinstance(f, type):
         return False
+    return are_plain(args, kwargs)
+
+
+def may_be_made(f, args, kwargs):
+    """Likewise, whether it may make an object of the library's class f."""
+    home = place_of(f)[0] + "."
+    return home.startswith(HOMES) and not home.startswith(OTHERS) and verdict(f) == PURE and are_plain(args, kwargs)
+
+
+def are_plain(args, kwargs):
     leaves = pytree.leaves((args, kwargs))
     return all(isinstance(x, PLAIN) or type(x) is type and x in SCALAR_TYPES for x in leaves)
 
 
-PLAIN = TracedArray, TracedScalar, str, bytes, bool, int, float, complex, type(None), np.ndarray, np.generic, np.dtype
+PLAIN = str, bytes, bool, int, float, complex, type(None), np.ndarray, np.generic, np.dtype
+PLAIN += TracedArray, TracedScalar, LibraryObject
 SCALAR_TYPES = {bool, int, float, complex, *(np.dtype(n).type for n in SHORT)}
 
 
@@ -74,24 +131,22 @@ def host_call(f, args, kwargs):
     """The results of a library's function on traced values, which it computes when the program runs."""
     spend_time()
     trace, source, name = current_trace(), locate(), place_of(f)[1]
-    leaves, tree = pytree.flatten((args, kwargs))
-    order = pytree.key_order((args, kwargs))
-    held = [GivenNumber(x) if isinstance(x, Traced) else x for x in leaves]
-    operands = [x for x in held if type(x) is GivenNumber]
-    values = [trace.bring(x.value) for x in operands]
+    arguments = Arguments(args, kwargs)
+    values = [trace.bring(x) for x in arguments.operands]
     trace.root.outside.rely(*([f.__self__] if getattr(f, "__self__", None) is not None else []))
 
     def call(arrays):
-        given = iter(arrays)
-        full = [x.given(np.asarray(next(given))) if type(x) is GivenNumber else x for x in held]
-        plain, named = pytree.unflatten(tree, full, order)
+        plain, named, full = arguments.given(iter(arrays))
         given = [x for x in full if isinstance(x, np.ndarray)]
         before = [x.copy() for x in given]
         made = f(*plain, **named)
         refuse_written(name, made, given, before)
         return made
 
-    found, form = pytree.flatten(sample_of(call, values, name))
+    sample = sample_of(call, values, name)
+    if is_library_object(sample):
+        return made_later(f, args, kwargs, sample)
+    found, form = pytree.flatten(sample)
     kinds = list(map(leaf_kind, found))
     given = (*(t for _, t in kinds), Tensor((), np.dtype(bool)))
 
@@ -103,7 +158,7 @@ def host_call(f, args, kwargs):
             fits = False
         if not fits:
             return (*(np.zeros(t.shape, t.dtype) for _, t in kinds), False)
-        return (*(np.asarray(x, t.dtype) for (_, t), x in zip(kinds, now)), True)
+        return (*(np.array(x, t.dtype) for (_, t), x in zip(kinds, now)), True)
 
     made = LibraryFunction(run, lambda _: given, name, source)
     *out, fits = OPS["external"](*values, function=made)
@@ -118,6 +173,8 @@ def ascending(shape, dtype):
 
 def refuse_written(name, made, given, before):
     """Refuse what gives no plain containers, writes into an array that it is given, or gives that."""
+    if is_library_object(made):
+        return
     if not is_plain(made):
         raise UnsupportedError(message(f"{name}() gives a {type(made).__name__}, which no program makes", locate()))
     written = any(x.tobytes() != had.tobytes() for x, had in zip(given, before, strict=True))
@@ -150,3 +207,57 @@ def sample_of(call, values, name):
             continue
     text = f"{name}() of traced values in a loop or branch: what it gives is not known while tracing"
     raise UnsupportedError(message(text, locate()))
+
+
+# -- objects ---------------------------------------------------------------------------------------
+
+
+def is_library_object(x):
+    return not is_plain(x) and (type(x).__module__ + ".").startswith(HOMES)
+
+
+def made_later(make, args, kwargs, like):
+    """An object that a library makes of traced values, as `like` is of others: by the program, which checks that it can
+    be made, and where it is used."""
+    made, source, name = LibraryObject(make, (args, kwargs), like, use), locate(), place_of(make)[1]
+    given = GivenObject(made)
+
+    def run(*arrays):
+        try:
+            return (type(given.given(iter(arrays))) is type(like),)
+        except Exception:  # plain Python says which
+            return (False,)
+
+    truth = (Tensor((), np.dtype(bool)),)
+    trace = current_trace()
+    function = LibraryFunction(run, lambda _: truth, name, source)
+    (fits,) = OPS["external"](*map(trace.bring, given.operands), function=function)
+    text = f"{name}() raises for these data, or makes another object than when the function was traced"
+    trace.check(fits, UnsupportedError, message(text, source), told=False)
+    return made
+
+
+def made_of_data(f, args, kwargs):
+    """An object of a library's class, of traced values."""
+    spend_time()
+    arguments, trace = Arguments(args, kwargs), current_trace()
+
+    def call(arrays):
+        plain, named, _ = arguments.given(iter(arrays))
+        return f(*plain, **named)
+
+    return made_later(f, args, kwargs, sample_of(call, [trace.bring(x) for x in arguments.operands], place_of(f)[1]))
+
+
+def use(x, name, args, kwargs):
+    """What `x.name` is, or with arguments what a call of it gives."""
+    if args is None:
+        return host_call(getattr, (x, name), {})
+    if verdict(getattr(x._like, name)) != PURE or not are_plain(args, kwargs):
+        text = f"{type(x._like).__name__}.{name}() of an object made of traced values is not known to be pure"
+        raise UnsupportedError(message(text, locate(), "Make the object outside, and pass it as an argument."))
+    return host_call(method_of, (x, name, *args), kwargs)
+
+
+def method_of(x, name, /, *args, **kwargs):
+    return getattr(x, name)(*args, **kwargs)
