@@ -17,7 +17,7 @@ import ast
 import copy
 
 from .expressions import Expressions, at, hook, is_generator, later, load, mangled, store
-from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, looks, outer_names
+from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
 from .sites import NUMBERS, SITES, Site
 
 
@@ -32,6 +32,7 @@ class StatementRewriter(Expressions):
         mine = bound(body) | params | self.nonlocals
         # what nested functions rebind
         self.foreign = set().union(*(declared(f.body, ast.Nonlocal) for f in inner)) & mine
+        self.unread = bound(body) - self.globals - self.nonlocals - self.foreign - loads(body)
         self.shared = set()  # names that bodies bind: the function itself must own them
         self.deep = self.count = 0
 
@@ -177,7 +178,13 @@ class StatementRewriter(Expressions):
         s.test = at(hook("asserted", self.visit(s.test), *text), s.test)
         return [s]
 
+    def on_Expr(self, s):
+        without_items(s.value)
+        return [self.generic_visit(s)]
+
     def on_Assign(self, s):
+        if all(isinstance(t, ast.Name) and t.id in self.unread for t in s.targets):
+            without_items(s.value)
         value = self.visit(s.value)
         if any(isinstance(t, ast.Tuple | ast.List) for t in s.targets) and not isinstance(value, ast.Tuple | ast.List):
             value = at(hook("iterated", value), value) if len(s.targets) == 1 else value
@@ -339,6 +346,13 @@ class StatementRewriter(Expressions):
             case.guard = case.guard and self.visit(case.guard)
             case.body = self.block(case.body, tail=False)
         return [s]
+
+
+def without_items(node):
+    """Have a list comprehension that nobody reads make its items, and keep none."""
+    if isinstance(node, ast.ListComp):
+        pair = at(ast.Tuple([node.elt, ast.Constant(None)], ast.Load()), node.elt)
+        node.elt = at(ast.Subscript(pair, ast.Constant(1), ast.Load()), node.elt)
 
 
 def rewrite_function(node, private, outer=None):
