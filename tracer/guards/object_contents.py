@@ -237,11 +237,13 @@ def laid_open(x):
     return [x]
 
 
+BASES_OF_ITEMS = (collections.OrderedDict, dict, list, set, collections.deque)
+
+
 def content_restorer(x):
     """A function that gives an object the items and attributes back that it has now."""
-    held = (
-        list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
-    )
+    base = next((kind for kind in BASES_OF_ITEMS if isinstance(x, kind)), None)  # whose own methods a subclass may hide
+    held = None if base is None else list(base.items(x) if issubclass(base, dict) else base.__iter__(x))
     held = x[:] if isinstance(x, bytearray | array.array) else held
     names = getattr(x, "__dict__", None)
     names = dict(names) if type(names) is dict else None
@@ -261,9 +263,12 @@ def content_restorer(x):
         elif isinstance(x, bytearray | array.array):
             x[:] = held
         elif held is not None:
-            base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
             base.clear(x)
-            (base.extend if base is collections.deque else base.update)(x, held)
+            if issubclass(base, dict):
+                for key, value in held:
+                    base.__setitem__(x, key, value)
+            else:
+                (base.extend if base is collections.deque else base.update)(x, held)
         if names is not None:
             vars(x).clear()
             vars(x).update(names)

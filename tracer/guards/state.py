@@ -153,6 +153,15 @@ def own(made):
     return made
 
 
+def own_new(made, deep=False):
+    """`own` for a list, dict or set that has just been made by what has no hooks; deep: with the lists in it."""
+    if type(made) in (list, dict, set) and inside():
+        own(made)
+        for x in made if deep else ():
+            own_new(x, deep)
+    return made
+
+
 def own_cells(cells):
     """Note that the variables of a function are made in the innermost region, where one is run."""
     for region in regions():

@@ -14,6 +14,7 @@ from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
 from .objects import called as call
+from .objects import made_new
 from .printing import SPEAKING
 from .special import ArrayInterface, looked_up
 
@@ -31,6 +32,8 @@ def attribute_of_traced(owner, key, trace):
             return ArrayMethod(owner, key)
     if type(owner) is Mixed and key in PARTS:
         return Traced.apart(lambda x: attribute_of_traced(x, key, trace), (owner,))
+    if key == "tolist" and trace is not None and isinstance(owner, TracedArray):
+        return functools.partial(made_new, owner.tolist, key)
     if key == "__array_interface__" and isinstance(owner, TracedArray):
         return ArrayInterface(owner)
     return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)

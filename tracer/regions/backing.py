@@ -20,6 +20,7 @@ from .bounded_lists import GivenUp
 from .container_changes import AppendsTo
 from .growing import Hidden, grown
 
+APART = 256  # bound: items of a list of which data decide the kind, each by itself
 READ, STORED = "list index out of range", "list assignment index out of range"
 HINT = "Hold the numbers in an array: xs = np.zeros(n)."
 
@@ -65,7 +66,7 @@ class Backed:
         self.lists, self.counts, leaves = levels(owner)
         self.spec = spec_of(leaves) if leaves else None
         self.leaves, self.length, self.stored, self.written = leaves, self.counts and self.counts[0], None, False
-        self.key, self.growing, self.covering = id(owner), None, []
+        self.key, self.growing, self.covering, self.renewed = id(owner), None, [], False
         if self.spec is None or len({id(x) for x, _ in self.lists}) < len(self.lists):
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
@@ -97,9 +98,10 @@ class Backed:
         self.stored, self.covering = None, []
 
     def end_turn(self, code, k, roll):
-        """Refuse what may leave items of several kinds that are stored of other kinds than they were."""
+        """Whether all items are stored anew, of one kind; refuse what leaves many of several kinds."""
         whole = not (code is not None and code.may - {FALLS, CONTINUES}) and self.covering
-        if self.mixed and self.written and not (whole and not any(g.left for g in self.covering)):
+        self.renewed = bool(whole) and not any(g.left for g in self.covering)
+        if self.mixed and self.written and not self.renewed and len(self.leaves) > APART:
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
 
@@ -180,6 +182,9 @@ class Backed:
         """Give the lists their items, in the trace around the loop."""
         if self.mixed and not self.written:
             return
+        if self.mixed and not self.renewed:
+            self.give_mixed()
+            return
         spec = self.stored if self.mixed else self.spec
         weak = spec[1] if spec[0] == "weak" else None
         array = self.parts_held[0].reshape(-1).astype(merge.type_of(spec).dtype, copy=False)
@@ -188,6 +193,16 @@ class Backed:
         for n, (x, _) in enumerate(last):
             for k in range(len(x)):
                 state.set_item(x, k, run.item(n * len(x) + k, current_trace()))
+
+
+    def give_mixed(self):
+        """Likewise, of items of which data decide the kind."""
+        values, tags = [np.copy(a).reshape(-1) for a in self.parts_held]
+        last = [x for x, index in self.lists if len(index) == len(self.counts) - 1]
+        for n, x in enumerate(last):
+            for k in range(len(x)):
+                at = n * len(x) + k
+                state.set_item(x, k, merge.mixed(values[at].value, tags[at].value, self.spec))
 
 
 def spec_of(leaves):

@@ -19,7 +19,7 @@ from ..values.storage import current_trace
 from .array_objects import instance_new
 from .foreign import foreign
 from .foreign_effects import note_functions
-from .host_calls import made_of_data, may_be_made
+from .host_calls import is_of_homes, made_of_data, may_be_made
 from .special import looked_up
 from .user_functions import user
 
@@ -66,7 +66,7 @@ def instance_call(f):
 def made_by(f, /, *args, **kwargs):
     if current_trace() is not None and isinstance(f, type) and is_foreign(f.__module__):
         note_functions(args, kwargs)
-        if is_traced(pytree.leaves((args, kwargs))) and may_be_made(f, args, kwargs):
+        if is_of_homes(f) and is_traced(pytree.leaves((args, kwargs))) and may_be_made(f, args, kwargs):
             return made_or_later(f, args, kwargs)
     return own(f(*args, **kwargs))
 

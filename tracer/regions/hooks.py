@@ -156,9 +156,16 @@ def item_of_one(owner, key, whole):
         return handle(owner)[key]
     if trace is not None and may_change(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
+    return item_by_class(owner, key, kind)
+
+
+def item_by_class(owner, key, kind):
+    """Likewise, as its class has it."""
     found = own_method(kind_of_object(owner), "__getitem__")
     if found:
         return found(owner, key)
+    if kind is list and type(key) is slice:
+        return state.own_new(owner[keyed(key, owner)])
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
         return owner[keyed(key, owner)]
     return handed(operator.getitem, owner, keyed(key, owner))
@@ -359,7 +366,7 @@ def layers(f):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (
-    outer, attribute, attribute_of, item, item_of_one, item_of, set_item, set_attribute, delete_item, delete_attribute,
+    outer, attribute, attribute_of, item, item_of_one, item_by_class, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
 state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, attribute_above)}
 state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed, folds.gone_through_by)}

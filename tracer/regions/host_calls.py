@@ -105,16 +105,18 @@ def is_of_ir(x):
 def may_be_called(f, args, kwargs):
     """Whether a program may call a library's function: what calls back, gives objects, or takes other traced things
     than numbers and arrays is not of the kind."""
+    return is_of_homes(f) and not isinstance(f, type) and are_plain(args, kwargs)
+
+
+def is_of_homes(f):
+    """Whether a function or class is of a library that programs may call."""
     home = place_of(f)[0] + "."
-    if not home.startswith(HOMES) or home.startswith(OTHERS) or isinstance(f, type):
-        return False
-    return are_plain(args, kwargs)
+    return home.startswith(HOMES) and not home.startswith(OTHERS)
 
 
 def may_be_made(f, args, kwargs):
     """Likewise, whether it may make an object of the library's class f."""
-    home = place_of(f)[0] + "."
-    return home.startswith(HOMES) and not home.startswith(OTHERS) and verdict(f) == PURE and are_plain(args, kwargs)
+    return is_of_homes(f) and verdict(f) == PURE and are_plain(args, kwargs)
 
 
 def are_plain(args, kwargs):

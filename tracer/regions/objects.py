@@ -23,6 +23,7 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
+from ..guards.state import TRANSPARENT, own_new
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi, kind_of_object
@@ -212,12 +213,40 @@ def keyed(key, owner):
 
 
 def called(f):
-    """What to call in place of f, where that asks an object: the object's own method, with hooks."""
+    """What to call in place of f, where that asks an object: the object's own method, with hooks. What it makes is the
+    innermost region's."""
     trace = current_trace()
     if trace is None:
         return plainly(f)
     if f is globals:  # the caller's
         return globals_of(sys._getframe(1).f_globals)
+    made = called_there(f, trace)
+    return functools.partial(made_new, made, f.__name__) if makes_new(f) else made
+
+
+OF_PYTHON = (list, dict, set, frozenset, str, bytes, types.ModuleType, np.ndarray, np.generic, Traced)
+# make a list, dict or set at every call
+MAKING = frozenset(
+    "copy tolist split rsplit splitlines fromkeys union intersection difference symmetric_difference sorted".split()
+)
+
+
+def makes_new(f):
+    """Whether a function or method of Python's or NumPy's gives a list, dict or set that was not there."""
+    if type(f) is types.MethodDescriptorType:
+        return f.__name__ in MAKING and f.__objclass__ in OF_PYTHON
+    bound = type(f) in (types.BuiltinFunctionType, types.MethodType) and f.__name__ in MAKING
+    return bound and (issubclass(type(f.__self__), Traced | np.generic) or type(f.__self__) in OF_PYTHON)
+
+
+def made_new(f, name, /, *args, **kwargs):
+    return own_new(f(*args, **kwargs), name == "tolist")
+
+
+TRANSPARENT.add(made_new.__code__)
+
+
+def called_there(f, trace):
     plain = with_lists if trace.root.growing else with_late_lists
     if trace.root.outside.subclassed:
         return calling_with_array_objects(f, plain)

@@ -14,7 +14,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
-from ..guards.state import CONTAINERS
+from ..guards.state import CONTAINERS, TRANSPARENT, own_new
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import kind_of_object
@@ -74,15 +74,13 @@ def binary(plain, name, mirror):
                 return found
             left, right = type(a), type(b)
         if left in OWN and right in OWN:
-            return plain(a, b)
+            return plain(a, b) if left not in MADE and right not in MADE else own_new(plain(a, b))
         if meets(a, b):
             return operated(plain, name, mirror, a, b)
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
-            if current_trace() is not None and (may_change(a) or may_change(b)):
-                return at_once(plain, a, b)
-            return handed(plain, a, b)
+            return of_builtins(plain, a, b, left, right)
         if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
             found = call(second)(b, a)
             if found is not NotImplemented:
@@ -100,6 +98,16 @@ def binary(plain, name, mirror):
     return asked_of_sides(stand_in)
 
 
+def of_builtins(plain, a, b, left, right):
+    """An operator of classes whose own methods say what it gives."""
+    if current_trace() is not None and (may_change(a) or may_change(b)):
+        return at_once(plain, a, b)
+    found = handed(plain, a, b)
+    return own_new(found) if left in MADE or right in MADE else found
+
+
+TRANSPARENT.add(of_builtins.__code__)
+MADE = {list, dict, set}  # operators of which make another one
 GROWING = {list, tuple, GrownList}  # what may be a list that grows, or hold one
 
 

@@ -4,7 +4,9 @@ leads to them; and what Python says of an index that is out of range."""
 import copy
 import linecache
 
+import numpy as np
 import pytest
+from compare import agree
 
 from wengert import jit
 
@@ -151,3 +153,68 @@ def test_lists_of_ints_and_floats_keep_their_kinds_where_one_is_stored():
         expected = doubled(copy.deepcopy(rows), n)
         found = compiled(rows, n)
         assert found is rows and repr(rows) == repr(expected)
+
+
+MAKERS = """
+[0] * n
+n * [0]
+[0] + [0] * (n - 1)
+[0] * 2 + [0]
+[0, 0, 0][:n]
+[0, 0, 0].copy()
+sorted([0, 0, 0])
+np.zeros(3, int).tolist()
+np.zeros((1, 3), int).tolist()[0]
+[[0] * 3 for _ in range(2)][0]
+(lambda: [0] * 3)()
+"""
+
+
+@pytest.mark.parametrize("made", MAKERS.strip().splitlines())
+def test_a_list_that_a_trip_makes_is_its_own(made):
+    source = f"""
+import numpy as np
+def f(points, n):
+    t = 0
+    for p in points:
+        c = {made}
+        for i in range(len(c)):
+            c[i] = int(p[i] * 9)
+        for i in range(len(c) - 1, -1, -1):
+            t = t * 3 % 1001 + c[i]
+    return t, c
+"""
+    name, space = f"<made {made}>.py", {}
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    exec(compile(source, name, "exec"), space)
+    points = np.random.default_rng(0).random((40, 3))
+    compiled = jit(space["f"])
+    for scale in (1, 2):
+        agree(compiled(points * scale, 3), space["f"](points * scale, 3))
+
+
+def nearest(angles, ranges, n):
+    held = [float("inf") for _ in range(n)]
+    for i in range(len(angles)):
+        k = int(angles[i])
+        if held[k] > ranges[i]:
+            held[k] = ranges[i]
+    return held
+
+
+def seen_of_them(angles, ranges, n):
+    held = nearest(angles, ranges, n)
+    found = []
+    for i in range(len(held)):
+        if held[i] != float("inf"):
+            found.append(held[i] * np.cos(i))
+    return found, min(held), [type(v) is float for v in held[:5]]
+
+
+@pytest.mark.parametrize("n", [20, 63])
+@pytest.mark.parametrize("f", [nearest, seen_of_them])
+def test_items_of_which_data_decide_the_kind(f, n):
+    rng, compiled = np.random.default_rng(n), jit(f)
+    angles, ranges = rng.random(30) * 20, rng.random(30)
+    for scale in (1.0, 0.5):
+        assert repr(compiled(angles * scale, ranges, n)) == repr(f(angles * scale, ranges, n))
