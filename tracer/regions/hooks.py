@@ -366,7 +366,8 @@ def layers(f):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (
-    outer, attribute, attribute_of, item, item_of_one, item_by_class, item_of, set_item, set_attribute, delete_item, delete_attribute,
+    outer, attribute, attribute_of, item, item_of_one, item_by_class, item_of,
+    set_item, set_attribute, delete_item, delete_attribute,
 )}
 state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, attribute_above)}
 state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed, folds.gone_through_by)}
