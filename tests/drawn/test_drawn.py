@@ -20,7 +20,7 @@ from wengert.tracer.common.errors import UnsupportedError
 SEEDS = {  # family -> the first seed, how many
     "calls": (0, 40), "batches": (1, 1), "types": (108, 20), "strangers": (0, 20), "histories": (30, 12), "gradients": (2, 3), "extents": (900, 8),
     "lists": (0, 30), "growing": (0, 6), "draws": (0, 10), "subclasses": (0, 40), "zeros": (0, 60),
-    "holders": (0, 25), "made": (0, 60), "rotations": (20, 12), "variants": (0, 40), "attributes": (0, 120),
+    "holders": (0, 25), "made": (0, 60), "rotations": (20, 12), "variants": (0, 40), "attributes": (0, 120), "tools": (0, 40),
 }  # fmt: skip
 
 

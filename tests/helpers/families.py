@@ -30,6 +30,7 @@ import random_outside
 import random_rotations
 import random_strangers
 import random_subclasses
+import random_tools
 import random_types
 import random_variants
 import random_zeros
@@ -104,6 +105,7 @@ FAMILIES = {
     "choices": random_choices.run,
     "holders": run_of(random_holders),
     "attributes": run_of(random_attributes),
+    "tools": run_of(random_tools),
     "variants": run_of(random_variants),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

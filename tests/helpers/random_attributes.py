@@ -117,8 +117,8 @@ def alike(a, b):
     if isinstance(a, dict):
         return list(a) == list(b) and all(alike(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b)
-    return a == b
+        return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    return a == b or a is not None and a != a and b != b
 
 
 if __name__ == "__main__":

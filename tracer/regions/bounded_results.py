@@ -43,7 +43,7 @@ class Made:
                 continue
             column = np.asarray(next(columns))[:count]
             items = column.tolist() if s[0] == "weak" else list(column)
-            found.append([x.copy() for x in items] if s[0] == "array" else items)
+            found.append([np.array(x) for x in items] if s[0] == "array" else items)  # of no axes too
         if self.alone:
             return found[0]
         rows = zip(*found) if found else [()] * count  # None and () have no leaves
