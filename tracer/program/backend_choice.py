@@ -153,11 +153,11 @@ def quickest(entry, version, everything, most):
 
 
 def at_once_in_nests(entry, version, everything, most):
-    """`quickest` of a version whose other form is too long to be tried."""
+    """`quickest` of a version whose other form is too long to be tried, and to be compiled to say which check fails."""
     version.fused = in_nests(entry, version)
     if traffic(version.numpy) > most:
         return None
-    run = written(entry, version, timed=True)
+    run = written(entry, version, functools.partial(numpy_call.raw, told=True), timed=True)
     return *clocked(run, everything), run
 
 
@@ -200,7 +200,10 @@ def switch_to_numpy(entry, here, version, run=None):
         return
     version.straight = written(entry, version, numpy_call.finished)
     if version.tree is not None and version.straight is None:
-        version.times = None
+        if run is not None and of_numbers(version):
+            version.program, version.engine = told_by(run, version.program), "NumPy"
+        else:
+            version.times = None
         return
     version.engine = "NumPy"
     here.straight += [version.straight] if version.straight is not None else []
@@ -216,6 +219,17 @@ def switch_to_numpy(entry, here, version, run=None):
         here.call = call
     else:
         trees.program = call
+
+
+def told_by(run, program):
+    """A form as NumPy that says which check has failed, as the program of a trace of several; what it has no answer to,
+    the other program has."""
+
+    def answer(*leaves):
+        out = run(*leaves)
+        return program(*leaves) if out is numpy_call.MISS else out
+
+    return answer
 
 
 def later(entry, version):
