@@ -1,6 +1,6 @@
 """Calls of C that change containers: their methods, bound or not, and functions that are given one."""
 
-from ..common.errors import CannotRoll, UnsupportedError, message
+from ..common.errors import CannotRoll, UnsupportedError, WengertError, message
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.container_methods import changed_by
@@ -27,15 +27,25 @@ class AppendsTo(CannotRoll):
 
 def call_noting_changes(f, name, /, *args, **kwargs):
     """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator`
-    do."""
-    held = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)]
-    out = f(*args, **kwargs)
+    do. Where the trace ends in it, half done, it has not been."""
+    held, ended, out = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)], None, None
+    try:
+        out = f(*args, **kwargs)
+    except BaseException as error:
+        if isinstance(error, WengertError) or not isinstance(error, Exception):
+            for x, had in held:
+                if differs(x, had):
+                    restore(x, had)
+            raise
+        ended = error
     for x, had in held:
         if differs(x, had):
             now = items(x)
             restore(x, had)
             before_change(x, name)
             restore(x, now)
+    if ended is not None:
+        raise ended
     return out
 
 

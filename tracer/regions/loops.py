@@ -334,9 +334,12 @@ class While(LoopCapture):
                     if over:
                         return code
                     continue
-                if code is not None and not code.may & {FALLS, CONTINUES}:  # it is the last one, and no loop
-                    return self.ended(self.body(), None)[1]
                 self.memory["records"] = True
+                if code is not None and not code.may & {FALLS, CONTINUES}:  # it is the last one, and no loop, but for
+                    over, code = self.ended(self.body(), functools.partial(self.run, written + 1, nested, reason))
+                    if over:  # what an `except` of the trip does when the trial trip has not come to it
+                        return code
+                    continue
             seldom = known and fixpoint_memo.hopeless(self) and (written < FEW // 8 or written & written - 1)
             if nested < 3 and not seldom:
                 try:

@@ -339,10 +339,6 @@ def checked():
                 concrete(made, Lit(True, TRUTH))
             except UnsupportedError:
                 pass  # what the data say is not known here
-            except RaisedBefore as first:
-                if not isinstance(first.error, UnsupportedError):
-                    raise
-                made.error = None  # of two that no one captures, the user's own says more
         raise
 
 
