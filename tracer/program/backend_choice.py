@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from ...backends import forked, native
-from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, views, with_loops
+from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
 from ...backends.xla import dispatch, waiting
 from ...ir.exactness import exactly
 from ...ir.op import OPS
@@ -157,8 +157,10 @@ def at_once_in_nests(entry, version, everything, most):
     version.fused = in_nests(entry, version)
     if traffic(version.numpy) > most:
         return None
-    run = written(entry, version, functools.partial(numpy_call.raw, told=True), timed=True)
-    return *clocked(run, everything), run
+    run = written(entry, version, timed=True)
+    total, inside, out = clocked(run, everything)
+    told = told_by(run, version)
+    return total, inside, told(*everything) if out is numpy_call.MISS else out, told
 
 
 def estimated(func):
@@ -201,7 +203,7 @@ def switch_to_numpy(entry, here, version, run=None):
     version.straight = written(entry, version, numpy_call.finished)
     if version.tree is not None and version.straight is None:
         if run is not None and of_numbers(version):
-            version.program, version.engine = told_by(run, version.program), "NumPy"
+            version.program, version.engine = run, "NumPy"
         else:
             version.times = None
         return
@@ -221,15 +223,22 @@ def switch_to_numpy(entry, here, version, run=None):
         trees.program = call
 
 
-def told_by(run, program):
-    """A form as NumPy that says which check has failed, as the program of a trace of several; what it has no answer to,
-    the other program has."""
+def told_by(run, version):
+    """A form as NumPy, of which a plain one says which check has failed."""
+    plain = functools.cache(lambda: once_callable(version.func))
 
-    def answer(*leaves):
+    def told(*leaves):
         out = run(*leaves)
-        return program(*leaves) if out is numpy_call.MISS else out
+        if out is not numpy_call.MISS:
+            return out
+        taken = [np.asarray(leaves[place]) for place in version.places]
+        if any((x.shape, x.dtype) != (p.type.shape, p.type.dtype) for x, p in zip(taken, version.func.params)):
+            return out  # of leaves of other types
+        with np.errstate(all="ignore"):
+            out = plain()(*taken)
+        return out[0] if len(out) == 1 else tuple(map(np.asarray, out))
 
-    return answer
+    return told
 
 
 def later(entry, version):

@@ -22,7 +22,7 @@ from . import series
 from .bounded_lists import bounded_list, started
 from .branch import choose
 from .builtins import check
-from .compensated import with_lost, with_rounding
+from .compensated import before_adding, with_lost, with_rounding
 from .convert import convert
 from .folds import Generated, all_loop, any_loop, item_at
 from .growing import appending, gone_through, list_behind, shown_whole
@@ -211,6 +211,7 @@ def sum_loop(g, start, count):
     lost = 0.0
     for k in range(count):
         x = item_at(g, k)
+        start = before_adding(start, x, lost)
         after = start + x
         lost = with_rounding(lost, start, x, after)
         start = after

@@ -236,8 +236,10 @@ def sum_(iterable, /, start=0):
         if builtins.type(start) is builtins.float and not start and dtype.kind == "f":  # which may be -0.0
             return np.sum(iterable, axis=0, dtype=dtype, initial=start)
         return start + np.sum(iterable, axis=0, dtype=dtype)
-    if SINCE and current_trace() is not None:
-        return sum_of_few(iterable, start)
+    if SINCE and current_trace() is not None and not isinstance(start, str | bytes | bytearray):
+        iterable = list(iterable)
+        if any(isinstance(x, Traced) for x in (start, *iterable)):
+            return sum_of_few(iterable, start)
     return builtins.sum(iterable, start)
 
 

@@ -25,7 +25,7 @@ from ..values.storage import current_trace
 from . import series
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
-from .compensated import with_lost, with_rounding
+from .compensated import before_adding, with_lost, with_rounding
 from .comprehensions import collect, decided_by_data
 from .convert import CELL, convert
 from .growing import gone_through, shown_whole
@@ -289,7 +289,7 @@ def test_of(g, x):
     return g.test is None or g.test(x)
 
 
-REPLACED |= {f: f for f in (item_at, value_of_item, test_of, with_rounding, with_lost)}
+REPLACED |= {f: f for f in (item_at, value_of_item, test_of, before_adding, with_rounding, with_lost)}
 
 
 # -- loops -----------------------------------------------------------------------------------------
@@ -301,6 +301,7 @@ def sum_loop(g, start, count):
     lost = with_rounding(lost, start, x, total)
     for k in range(1, count):
         x = value_of_item(g, item_at(g, k))
+        total = before_adding(total, x, lost)
         after = total + x
         lost = with_rounding(lost, total, x, after)
         total = after
@@ -313,6 +314,7 @@ def sum_where_loop(g, start, count):
         x = item_at(g, k)
         if test_of(g, x):
             x = value_of_item(g, x)
+            start = before_adding(start, x, lost)
             after = start + x
             lost = with_rounding(lost, start, x, after)
             start = after

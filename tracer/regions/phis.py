@@ -21,6 +21,7 @@ from ..values.variant import Variant, is_within, within_reach
 from . import merge
 from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
+from .left import as_left
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
 from .variant_phis import VariantPhis, lone
 
@@ -89,8 +90,10 @@ class Merger(InstancePhis, VariantPhis):
             return self.objects(x, y, name)
         if arrays_of_classes(x, y) and (plan := self.of_classes(x, y, name)) is not None:
             return plan
-        (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
-        if tree == other and [*pytree.orders(x)] == [*pytree.orders(y)]:  # of keys that are stored in another order
+        left = as_left(x, self.a), as_left(y, self.b)
+        (xs, tree), (ys, other) = (pytree.flatten(v, has_lengths) for v in left)
+        # of keys that are stored in another order
+        if tree == other and [*pytree.orders(left[0])] == [*pytree.orders(left[1])]:
             plans = [self.leaf(p, q, name) for p, q in zip(xs, ys)]
             if None not in plans:
                 return self.built(tree, plans, x, y, name)
@@ -113,8 +116,9 @@ class Merger(InstancePhis, VariantPhis):
             return self.objects(*lone(x, side), name)
         if is_instance(x):
             return self.lone_instance(x, side, name)
-        leaves, tree = pytree.flatten(x)
-        if not any(isinstance(v, Traced | TracedText) or is_instance(v) for v in leaves):
+        left = as_left(x, self.b if side else self.a)
+        leaves, tree = pytree.flatten(left)
+        if left is x and not any(isinstance(v, Traced | TracedText) or is_instance(v) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
         return self.built(tree, plans, *lone(x, side), name)
