@@ -27,7 +27,10 @@ SEEN = []
 def value_of(f, t):
     return f(t)
 """
-CURVES = ("CubicSpline(x, y)", "CubicSpline(x, y * k)", "interp1d(x, y)", "interp1d(x, y, kind='quadratic')", "make_interp_spline(x, y)", "Akima1DInterpolator(x, y)")
+CURVES = (
+    "CubicSpline(x, y)", "CubicSpline(x, y * k)", "interp1d(x, y)", "interp1d(x, y, kind='quadratic')", "make_interp_spline(x, y)",
+    "Akima1DInterpolator(x, y)",
+)  # fmt: skip
 TREES = ("KDTree(p)", "cKDTree(p)", "KDTree(p * k)", "KDTree(p[1:])")
 OF_CURVES = (
     "out.append({c}(t))", "out.append({c}(x[1:3]))", "out.append(value_of({c}, t))", "out.append([{c}(v) for v in x])", "out.append({c}.x)",
@@ -35,11 +38,15 @@ OF_CURVES = (
     "out.append((lambda v: {c}(v))(t))", "out.append(isinstance({c}, CubicSpline))",
 )  # fmt: skip
 OF_TREES = (
-    "out.append({c}.query(p[0] * 1.1))", "out.append({c}.query(p, k=2))", "out.append({c}.n)", "out.append({c}.data)", "p = p + {c}.query(p)[0][:, None]",
+    "out.append({c}.query(p[0] * 1.1))", "out.append({c}.query(p, k=2))", "out.append({c}.n)",
+    "p = p + {c}.query(p)[0][:, None]",
     "out.append(len({c}.query_ball_point(p[0], 1.0)))", "out.append([{c}.query(v)[1] for v in p])", "out.append({c}.maxes)", "out.append(bool({c}))",
 )  # fmt: skip
 WAYS = ("{c}", "o.{c}", "held['{c}']", "many[0]")
-KEPT = ("o.{c} = {c}", "held['{c}'] = {c}", "many.insert(0, {c})", "SEEN.append({c})", "{c} = copy.copy({c})", "out.append({c} is {c})", "out.append({c})")
+KEPT = (
+    "o.{c} = {c}", "held['{c}'] = {c}", "many.insert(0, {c})", "SEEN.append({c})", "{c} = copy.copy({c})", "out.append({c} is {c})",
+    "out.append({c})", "y[0] = k", "p[0, 0] = k", "y[:] = y * 2", "y = y * 1.0",
+)  # fmt: skip
 TESTS = ("t > 1", "k > 1", "y[0] > 0", "len(x) > 6")
 
 
@@ -70,7 +77,8 @@ class Case:
             return [f"c = {r.choice(made)}"]
         inner = [f"    {line}" for line in self.statement(r, made, uses, ways, depth + 1)]
         if kind < 0.87:
-            return [f"if {r.choice(TESTS)}:", *inner, *(["else:", *(f"    {s}" for s in self.statement(r, made, uses, ways, depth + 1))] * (kind < 0.8))]
+            other = [f"    {s}" for s in self.statement(r, made, uses, ways, depth + 1)]
+            return [f"if {r.choice(TESTS)}:", *inner, *(["else:", *other] * (kind < 0.8))]
         if kind < 0.93:
             return ["try:", *inner, "except ValueError as error:", "    out.append(str(error))"]
         return [f"for i in range({r.choice(['3', 'len(x)', '20'])}):", *inner]

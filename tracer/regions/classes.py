@@ -8,8 +8,11 @@ import types
 import numpy as np
 
 from ..common import pytree
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.guard import of_class
+from ..guards.instances import hidden
 from ..guards.purity import is_foreign
 from ..guards.state import own
 from ..guards.subclasses import class_behind, is_captured
@@ -113,3 +116,14 @@ def _dataclass(f, init, after, /, *args, **kwargs):
 
 
 CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.OrderedDict)
+
+
+def class_made(found):
+    """Behind a class statement, whose body has no hooks: refuse lists, dicts and sets of traced values in it, which no
+    call would make anew."""
+    if current_trace() is None or not isinstance(found, type):
+        return
+    for name, value in vars(found).items():
+        if isinstance(value, CONTAINERS) and hidden(value) is not None:
+            text = f"{found.__name__}.{name}, a {type(value).__name__} in the body of a class, holds traced values"
+            raise UnsupportedError(message(text, locate(), "Keep it in a variable of the function."))

@@ -226,6 +226,12 @@ def itself(x):
 
 
 @replaces(sum)
+def sum_as_given(*args, **kwargs):
+    if len(args) not in (1, 2) or kwargs.keys() - ({"start"} if len(args) == 1 else ()):
+        return sum(*args, **kwargs)  # raises what Python says of it
+    return sum_many(*args, **kwargs)
+
+
 def sum_many(iterable, /, start=0):
     g, iterable = many(iterable) if not isinstance(iterable, Traced) else (None, iterable)
     return sum_(iterable, start) if g is None else convert(sum_loop)(g, start, g.many)

@@ -39,6 +39,7 @@ from .attributes import attribute_above, attribute_of_traced, fallback, own_meth
 from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth
 from .calls import ENVIRONMENT, environment, listed
+from .classes import class_made
 from .comprehensions import collect
 from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
@@ -385,6 +386,7 @@ NAMESPACE = types.SimpleNamespace(
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
     fed=folds.fed, generated=folds.generated,
-    leave=leave, strays=strays, Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
+    leave=leave, strays=strays, class_made=class_made,
+    Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
     handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip

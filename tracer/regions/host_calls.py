@@ -18,7 +18,8 @@ from ..guards.running_draws import draw_type, traced_like
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.library_object import LibraryObject
 from ..values.speculate import sampled
-from ..values.storage import current_trace
+from ..values.storage import current_trace, memories
+from ..values.texts import held_now
 from .budget import spend_time
 
 HOMES = ("scipy.",)
@@ -137,9 +138,11 @@ def host_call(f, args, kwargs):
     values = [trace.bring(x) for x in arguments.operands]
     trace.root.outside.rely(*([f.__self__] if getattr(f, "__self__", None) is not None else []))
 
+    given = []
+
     def call(arrays):
         plain, named, full = arguments.given(iter(arrays))
-        given = [x for x in full if isinstance(x, np.ndarray)]
+        given[:] = [x for x in full if isinstance(x, np.ndarray)]
         before = [x.copy() for x in given]
         made = f(*plain, **named)
         refuse_written(name, made, given, before)
@@ -147,10 +150,10 @@ def host_call(f, args, kwargs):
 
     sample = sample_of(call, values, name)
     if is_library_object(sample):
-        return made_later(f, args, kwargs, sample)
+        return made_later(f, args, kwargs, sample, given)
     found, form = pytree.flatten(sample)
     kinds = list(map(leaf_kind, found))
-    given = (*(t for _, t in kinds), Tensor((), np.dtype(bool)))
+    types = (*(t for _, t in kinds), Tensor((), np.dtype(bool)))
 
     def run(*arrays):
         try:
@@ -162,7 +165,7 @@ def host_call(f, args, kwargs):
             return (*(np.zeros(t.shape, t.dtype) for _, t in kinds), False)
         return (*(np.array(x, t.dtype) for (_, t), x in zip(kinds, now)), True)
 
-    made = LibraryFunction(run, lambda _: given, name, source)
+    made = LibraryFunction(run, lambda _: types, name, source)
     *out, fits = OPS["external"](*values, function=made)
     text = f"{name}() raises for these data, or gives another structure or shape than when the function was traced"
     trace.check(fits, UnsupportedError, message(text, source), told=False)
@@ -218,11 +221,16 @@ def is_library_object(x):
     return not is_plain(x) and (type(x).__module__ + ".").startswith(HOMES)
 
 
-def made_later(make, args, kwargs, like):
-    """An object that a library makes of traced values, as `like` is of others: by the program, which checks that it can
-    be made, and where it is used."""
-    made, source, name = LibraryObject(make, (args, kwargs), like, use), locate(), place_of(make)[1]
-    given = GivenObject(made)
+def made_later(make, args, kwargs, like, arrays):
+    """An object that a library makes of traced values, as `like` is of the arrays and others: by the program, which
+    checks that it can be made, and where it is used."""
+    holds = held_arrays(like)
+    for x in pytree.leaves((args, kwargs)):
+        if isinstance(x, TracedArray) and any(np.may_share_memory(a, h) for a in arrays for h in holds):
+            for memory in memories(x.storage):
+                memory.held_by = f"an array that a {type(like).__name__} is made of"
+    made = LibraryObject(make, held_now((args, kwargs)), like, use, arrays)
+    source, name, given = locate(), place_of(make)[1], GivenObject(made)
 
     def run(*arrays):
         try:
@@ -239,23 +247,49 @@ def made_later(make, args, kwargs, like):
     return made
 
 
+def held_arrays(x):
+    """Arrays that an object holds, as far as its attributes tell."""
+    names = [*getattr(x, "__dict__", ()), *(n for n in dir(x) if not n.startswith("_") and n not in dir(object))]
+    found = []
+    for name in dict.fromkeys(names):
+        if not callable(getattr(type(x), name, None)):
+            try:
+                value = getattr(x, name)
+            except Exception:  # of a property
+                continue
+            found += [v for v in (value, *(value if type(value) is tuple else ())) if isinstance(v, np.ndarray)]
+    return found
+
+
 def made_of_data(f, args, kwargs):
     """An object of a library's class, of traced values."""
     spend_time()
-    arguments, trace = Arguments(args, kwargs), current_trace()
+    arguments, trace, given = Arguments(args, kwargs), current_trace(), []
 
     def call(arrays):
-        plain, named, _ = arguments.given(iter(arrays))
+        plain, named, full = arguments.given(iter(arrays))
+        given[:] = [x for x in full if isinstance(x, np.ndarray)]
         return f(*plain, **named)
 
-    return made_later(f, args, kwargs, sample_of(call, [trace.bring(x) for x in arguments.operands], place_of(f)[1]))
+    sample = sample_of(call, [trace.bring(x) for x in arguments.operands], place_of(f)[1])
+    return made_later(f, args, kwargs, sample, given)
 
 
 def use(x, name, args, kwargs):
     """What `x.name` is, or with arguments what a call of it gives."""
+    like, trace = getattr(x._like, name), current_trace()
     if args is None:
-        return host_call(getattr, (x, name), {})
-    if verdict(getattr(x._like, name)) != PURE or not are_plain(args, kwargs):
+        key = name, trace
+        if key not in x._read:
+            what = f"{type(x._like).__name__}.{name}"
+            if not is_of_ir(like) or any(np.may_share_memory(like, a) for a in x._arrays):
+                text = f"{what} of an object made of traced values is no number, and no array of its own"
+                raise UnsupportedError(message(text, locate(), "Make the object outside, and pass it as an argument."))
+            x._read[key] = found = host_call(getattr, (x, name), {})
+            if isinstance(found, TracedArray):
+                found.storage.held_by = f"{what}, an array that the object holds,"
+        return x._read[key]
+    if verdict(like) != PURE or not are_plain(args, kwargs):
         text = f"{type(x._like).__name__}.{name}() of an object made of traced values is not known to be pure"
         raise UnsupportedError(message(text, locate(), "Make the object outside, and pass it as an argument."))
     return host_call(method_of, (x, name, *args), kwargs)

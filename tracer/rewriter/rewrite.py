@@ -143,7 +143,8 @@ class StatementRewriter(Expressions):
 
     def on_ClassDef(self, s):
         """Its body is left as it is, and so is what its bases and decorators do about it."""
-        return [at(ast.Expr(hook("strays")), s), s]
+        after = [] if s.name.startswith("__") else [at(ast.Expr(hook("class_made", load(s.name))), s)]
+        return [at(ast.Expr(hook("strays")), s), s, *after]
 
     def on_Raise(self, s):
         # a class is called

@@ -22,12 +22,13 @@ UNKNOWN = ("unknown",)
 
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed")
+    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed", "held_by")
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
         self.frozen = None  # {ids of a chain: the chain} of the arrays in it made read-only
         self.lent = None  # the list that holds an array of this memory too, where data decide as which of its items
+        self.held_by = None  # what an object of a library's sees of it, which no program could keep up to date
         self.unnamed = False  # whether it is a library's affair what memory the arrays in it are views of
         self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
         if trace is not None:
@@ -46,10 +47,12 @@ class Storage:
 
 
 def refuse_lent(storage):
-    """Refuse what would tell an array from an item of a list."""
+    """Refuse what would tell an array from an item of a list, or from what a library holds."""
     if storage.lent is not None:
         text = f"an array that {storage.lent.name}, a list that grows where data decide, may hold is written in place"
         raise CannotRoll(message(text, locate(), "Append a copy: xs.append(x.copy())."))
+    if storage.held_by is not None:
+        raise UnsupportedError(message(f"{storage.held_by} is written in place", locate(), "Write into a copy of it."))
 
 
 class AliasSet(Storage):
@@ -67,6 +70,7 @@ class AliasSet(Storage):
         # mixed: the choices differ in their order of memory
         self.choices, self.type, self.mixed = distinct(choices), type, mixed
         self.trace, self.origin, self.frozen, self.lies, self.lent = current_trace(), None, None, (), None
+        self.held_by = None
         self.unnamed = False
         self.readonly = all(s.readonly for _, s, _ in self.choices)
         self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
@@ -171,6 +175,7 @@ class UnknownAlias(Storage):
         held = {m: m.value for s in sources for m in memories(s)}
         self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, UnknownAlias)]
         self.trace, self.origin, self.readonly, self.frozen, self.lent = current_trace(), None, False, None, None
+        self.held_by = None
         self.unnamed = False
         self.lies = (
             UNKNOWN

@@ -23,7 +23,7 @@ def interpolated(x, y, t):
 def neighbours(p, q):
     tree = KDTree(p)
     d, i = tree.query(q, k=2)
-    return d * 2, i, p[i[0]], tree.n, tree.data, bool(tree)
+    return d * 2, i, p[i[0]], tree.n, tree.maxes, bool(tree)
 
 
 def smoothed(x, y, t):
