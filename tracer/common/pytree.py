@@ -8,7 +8,7 @@ from ... import backends  # noqa: F401, first: it puts the states of generators 
 
 from jax import tree_util  # isort: skip
 
-from .errors import CannotRoll, UnsupportedError, message, shown
+from .errors import CannotRoll, DeepRecursion, message, shown
 from .frames import locate, see_through
 
 flatten_with_path = tree_util.tree_flatten_with_path
@@ -36,7 +36,7 @@ def _in_order(function):
             raise Unordered(message(text, locate(), "Use keys of one kind, such as str.")) from error
         except (SystemError, RecursionError) as error:  # of jax's C++, whose RecursionError comes out as the former
             text = "a list, tuple or dict holds itself, or is nested too deeply to be taken apart"
-            raise UnsupportedError(message(text, locate())) from error
+            raise DeepRecursion(message(text, locate())) from error.__cause__ or error
 
     return taken_apart
 

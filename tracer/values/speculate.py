@@ -339,7 +339,17 @@ def checked():
                 concrete(made, Lit(True, TRUTH))
             except UnsupportedError:
                 pass  # what the data say is not known here
+            except RaisedBefore as first:
+                if not isinstance(first.error, UnsupportedError) or place_in(first.error) != place_in(error):
+                    raise
+                made.error = None  # of two that the same line meets, the user's own says more
         raise
+
+
+def place_in(error):
+    """The line that the text of an exception names; None where it names none."""
+    lines = "\n".join([str(error), *getattr(error, "__notes__", ())]).splitlines()
+    return next((line.strip() for line in lines if line.startswith("  at ")), None)
 
 
 def on_demand(key):
