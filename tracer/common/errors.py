@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -232,11 +233,19 @@ def of_shape(shape: tuple[int, ...]) -> np.ndarray:
 
 def _place(word: str, source: Source) -> list[str]:
     """The lines of a message that name a line of code and show it."""
-    file = os.path.relpath(source.file) if os.path.isabs(source.file) else source.file
-    if file.startswith(os.pardir):
-        file = source.file
+    file = _shown_file(source.file, os.getcwd())
     text = linecache.getline(source.file, source.line).strip()
     return [f"  {word} {file}:{source.line}", *([f"    {text}"] if text else [])]
+
+
+@functools.lru_cache(1024)
+def _shown_file(file: str, here: str) -> str:
+    """A file as it is called from the folder `here`: by a relative path if it is below that. A message may be made for
+    each check of a program, and most are never shown."""
+    if not os.path.isabs(file):
+        return file
+    found = os.path.relpath(file, here)
+    return file if found.startswith(os.pardir) else found
 
 
 def warn_fallback(reason: str) -> None:
