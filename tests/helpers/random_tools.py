@@ -6,12 +6,11 @@ Each program is called some times, with other data, some of which none can be ma
 the program has written, and exceptions are compared with plain Python's.
 """
 
-import linecache
 import sys
 
 import numpy as np
 from draws import print_seeds, run_of
-from random_attributes import alike
+from random_attributes import alike, compile_text
 
 from wengert import jit
 from wengert.tracer.common.errors import WengertError
@@ -128,12 +127,6 @@ def differences(case, compile=jit):
         if not alike(got, want):
             return f"call {n}, of {given}: {got} for {want}"
     return None
-
-
-def compile_text(text):
-    name = f"<tools {hash(text)}>"
-    linecache.cache[name] = len(text), None, text.splitlines(True), name
-    return compile(text, name, "exec")
 
 
 if __name__ == "__main__":

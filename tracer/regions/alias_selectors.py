@@ -34,9 +34,9 @@ class Tags:
         }
         self.folds = self.solitary(emission.births.members)
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
-        with_lost = None
-        while with_lost != (self.may, self.unknown, self.lost):
-            with_lost = self.may, set(self.unknown), set(self.lost)
+        settled = None
+        while settled != (self.may, self.unknown, self.lost):
+            settled = self.may, set(self.unknown), set(self.lost)
             self.may = {m: self.may[m] | self.numbered(self.ends[m], m) for m in self.may}
 
     def solitary(self, members):

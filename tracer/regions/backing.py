@@ -182,27 +182,24 @@ class Backed:
         """Give the lists their items, in the trace around the loop."""
         if self.mixed and not self.written:
             return
-        if self.mixed and not self.renewed:
-            self.give_mixed()
-            return
+        number = self.of_kinds() if self.mixed and not self.renewed else self.of_one_kind()
+        last = [x for x, index in self.lists if len(index) == len(self.counts) - 1]
+        for n, x in enumerate(last):
+            for k in range(len(x)):
+                state.set_item(x, k, number(n * len(x) + k))
+
+    def of_one_kind(self):
+        """A function that gives the n-th number, where all are of one kind."""
         spec = self.stored if self.mixed else self.spec
         weak = spec[1] if spec[0] == "weak" else None
         array = self.parts_held[0].reshape(-1).astype(merge.type_of(spec).dtype, copy=False)
         run = RowRun(array.value, 0, self.counts, (), weak, False)
-        last = [(x, index) for x, index in self.lists if len(index) == len(self.counts) - 1]
-        for n, (x, _) in enumerate(last):
-            for k in range(len(x)):
-                state.set_item(x, k, run.item(n * len(x) + k, current_trace()))
+        return lambda n: run.item(n, current_trace())
 
-
-    def give_mixed(self):
-        """Likewise, of items of which data decide the kind."""
+    def of_kinds(self):
+        """Likewise, where data decide the kind of each."""
         values, tags = [np.copy(a).reshape(-1) for a in self.parts_held]
-        last = [x for x, index in self.lists if len(index) == len(self.counts) - 1]
-        for n, x in enumerate(last):
-            for k in range(len(x)):
-                at = n * len(x) + k
-                state.set_item(x, k, merge.mixed(values[at].value, tags[at].value, self.spec))
+        return lambda n: merge.mixed(values[n].value, tags[n].value, self.spec)
 
 
 def spec_of(leaves):

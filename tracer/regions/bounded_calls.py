@@ -22,9 +22,8 @@ from . import series
 from .bounded_lists import bounded_list, started
 from .branch import choose
 from .builtins import check
-from .compensated import before_adding, with_lost, with_rounding
 from .convert import convert
-from .folds import Generated, all_loop, any_loop, item_at
+from .folds import Generated, all_loop, any_loop, item_at, sum_where_loop
 from .growing import appending, gone_through, list_behind, shown_whole
 from .list_changes import extending, popping
 
@@ -166,7 +165,7 @@ def line(held):
 
 @answers_for(FUNCTIONS, sum)
 def sum_of(held, start=0):
-    return convert(sum_loop)(line(held), start, held.size())
+    return convert(sum_where_loop)(line(held), start, held.size())
 
 
 def of_nothing(f):
@@ -205,17 +204,6 @@ def all_of(held):
 
 
 # -- loops -----------------------------------------------------------------------------------------
-
-
-def sum_loop(g, start, count):
-    lost = 0.0
-    for k in range(count):
-        x = item_at(g, k)
-        start = before_adding(start, x, lost)
-        after = start + x
-        lost = with_rounding(lost, start, x, after)
-        start = after
-    return with_lost(start, lost)
 
 
 def max_loop(g, count):

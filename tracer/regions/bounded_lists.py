@@ -189,7 +189,7 @@ class BoundedList:
         known = key.known() if isinstance(key, TracedScalar) else None
         key = key if known is None or known.dtype.kind not in "iub" else int(known)
         if type(key) is not int and not picking.is_index(key):
-            return self.with_lost()[key]
+            return self.settled()[key]
         count, known = self.number(), numbers.number(key)
         length = numbers.plus(count, len(self.head))
         ok = numbers.all_of(
@@ -315,7 +315,7 @@ class BoundedList:
         root.growing = {k: v for k, v in root.growing.items() if k != id(self.owner)}
         self.owner[:] = [*self.head, *(self.form.item(row) for row in rows)]
 
-    def with_lost(self):
+    def settled(self):
         """The list by value, in a trace that begins again."""
         self.owner[0].fail()
 

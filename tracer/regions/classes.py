@@ -7,7 +7,6 @@ import types
 
 import numpy as np
 
-from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
@@ -16,13 +15,12 @@ from ..guards.instances import hidden
 from ..guards.purity import is_foreign
 from ..guards.state import own
 from ..guards.subclasses import class_behind, is_captured
-from ..numpy_api.handles import is_traced
 from ..values.array_object import ArrayObject
 from ..values.storage import current_trace
 from .array_objects import instance_new
 from .foreign import foreign
 from .foreign_effects import note_functions
-from .host_calls import is_of_homes, made_of_data, may_be_made
+from .host_calls import is_of_homes, may_be_made, or_hosted
 from .special import looked_up
 from .user_functions import user
 
@@ -69,20 +67,13 @@ def instance_call(f):
 def made_by(f, /, *args, **kwargs):
     if current_trace() is not None and isinstance(f, type) and is_foreign(f.__module__):
         note_functions(args, kwargs)
-        if is_of_homes(f) and is_traced(pytree.leaves((args, kwargs))) and may_be_made(f, args, kwargs):
-            return made_or_later(f, args, kwargs)
+        if is_of_homes(f):
+            return or_hosted(made_now, may_be_made, f, args, kwargs)
+    return made_now(f, *args, **kwargs)
+
+
+def made_now(f, /, *args, **kwargs):
     return own(f(*args, **kwargs))
-
-
-def made_or_later(f, args, kwargs):
-    """An object of a library's, made while tracing where its code can be captured."""
-    root = current_trace().root
-    before = root.refused
-    try:
-        return own(f(*args, **kwargs))
-    except Exception:  # what it says of traced values, it does not say of numbers
-        root.refused = before
-    return made_of_data(f, args, kwargs)
 
 
 def _new(f, /, *args, **kwargs):

@@ -28,25 +28,21 @@ class AppendsTo(CannotRoll):
 def call_noting_changes(f, name, /, *args, **kwargs):
     """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator`
     do. Where the trace ends in it, half done, it has not been."""
-    held, ended, out = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)], None, None
+    held = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)]
     try:
-        out = f(*args, **kwargs)
+        return f(*args, **kwargs)
     except BaseException as error:
         if isinstance(error, WengertError) or not isinstance(error, Exception):
             for x, had in held:
-                if differs(x, had):
-                    restore(x, had)
-            raise
-        ended = error
-    for x, had in held:
-        if differs(x, had):
-            now = items(x)
-            restore(x, had)
-            before_change(x, name)
-            restore(x, now)
-    if ended is not None:
-        raise ended
-    return out
+                restore(x, had)
+        raise
+    finally:
+        for x, had in held:
+            if differs(x, had):
+                now = items(x)
+                restore(x, had)
+                before_change(x, name)
+                restore(x, now)
 
 
 def given_container(f, found, /, *args, **kwargs):

@@ -17,7 +17,7 @@ from .rows import of_counter
 
 LARGEST = 2**24  # bytes: the most that is set aside for items that may never come
 MOST = 2**34  # bytes: the most that is set aside for as many as have come
-UNSETTLED = "unwith_lost"  # no number: 0 is False, and equals it
+UNSETTLED = "unsettled"  # no number: 0 is False, and equals it
 
 
 def first_exponent(size):

@@ -91,10 +91,10 @@ def memory_of(x):
 BUFFERS = (bytearray, memoryview, array.array)
 
 
-def with_lost(x):
+def settled(x):
     """Sizes and bounds that are traced but known, as plain numbers."""
     if isinstance(x, list | tuple) and type(x) in (list, tuple):
-        return type(x)(map(with_lost, x))
+        return type(x)(map(settled, x))
     if isinstance(x, TracedScalar) and x.known() is not None:
         return x.known()[()].item() if x.weak else x.known()[()]
     return x
@@ -104,11 +104,11 @@ def _creation(real):
     def stand_in(*args, **kwargs):
         if real in (np.ones, np.full):
             args = args or (kwargs.pop("shape"),)
-            if is_traced(with_lost(args[0])):
-                return making.sized(real, with_lost(args[0]), *args[1:], **kwargs)
+            if is_traced(settled(args[0])):
+                return making.sized(real, settled(args[0]), *args[1:], **kwargs)
         if real in HANDLERS and (is_traced(args) or is_traced(list(kwargs.values()))):
             return call_function(real, args, kwargs)
-        return lifted(real(*map(hooked, map(with_lost, args)), **kwargs))
+        return lifted(real(*map(hooked, map(settled, args)), **kwargs))
 
     return stand_in
 
@@ -141,7 +141,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 
 def static_size(x):
     """A size, which must be known: NumPy would take a traced number for no number at all."""
-    x = with_lost(x)
+    x = settled(x)
     found = concrete_number(x) if isinstance(x, TracedScalar) else None
     if found is not None:
         return found
@@ -159,7 +159,7 @@ def _sized(real):
     """Creation from sizes alone, which must be known, or bounded where `making` says so."""
 
     def stand_in(*args, **kwargs):
-        args, kwargs = tuple(map(with_lost, args)), {k: with_lost(v) for k, v in kwargs.items()}
+        args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
         if is_traced(args) or is_traced(list(kwargs.values())):
             if real is np.zeros:
                 return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
@@ -176,7 +176,7 @@ for _f in (np.zeros, np.eye, np.identity, np.tri, np.bartlett, np.blackman, np.h
 
 @replaces(np.kaiser)
 def kaiser(M, beta):
-    M, beta = static_size(M), with_lost(beta)
+    M, beta = static_size(M), settled(beta)
     if not isinstance(beta, Traced) or M <= 1:
         return lifted(np.kaiser(M, 0.0 if isinstance(beta, Traced) else beta))
     alpha = (M - 1) / 2.0
@@ -185,9 +185,9 @@ def kaiser(M, beta):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    if is_traced([with_lost(x) for x in (*args, *kwargs.values())]):
+    if is_traced([settled(x) for x in (*args, *kwargs.values())]):
         return REPLACED[np.zeros](*args, **kwargs)
-    made = np.empty(*map(with_lost, args), **{k: with_lost(v) for k, v in kwargs.items()})
+    made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
 
@@ -202,7 +202,7 @@ def ndarray(*args, **kwargs):
 
 @replaces(np.arange)
 def arange(*args, **kwargs):
-    args, kwargs = tuple(map(with_lost, args)), {k: with_lost(v) for k, v in kwargs.items()}
+    args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
     if is_traced(args) or is_traced(list(kwargs.values())):
         return making.arange(*args, **kwargs)
     made = np.arange(*args, **kwargs)

@@ -178,7 +178,7 @@ class Roll:
         """The pass that assumes all that it shows."""
         for _ in range(PASSES):
             run = self.passed()
-            if not self.learn(run) and induction.ints_with_lost(self, run):
+            if not self.learn(run) and induction.ints_settled(self, run):
                 break
             run.close()
         else:

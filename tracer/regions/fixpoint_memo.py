@@ -1,4 +1,4 @@
-"""What earlier visits of a trace to a loop found, so that loops within loops are not with_lost anew in every pass of
+"""What earlier visits of a trace to a loop found, so that loops within loops are not settled anew in every pass of
 those around them.
 
 A visit that captured the loop leaves what it carried, for the next to begin with; if that visit finds that

@@ -13,7 +13,6 @@ import types
 
 import numpy as np
 
-from ..common import pytree
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import GENERATED, locate
 from ..common.origin import is_user
@@ -42,7 +41,7 @@ from ..values.texts import TracedText
 from ..values.variant import variants_in
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
-from .host_calls import host_call, may_be_called
+from .host_calls import host_call, may_be_called, or_hosted
 
 TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."
@@ -156,15 +155,7 @@ def of_owner(f):
 
 def calling_or_hosted(f, /, *args, **kwargs):
     """The same of a library whose functions programs may call, where it cannot be captured."""
-    root = current_trace().root
-    before = root.refused
-    try:
-        return calling(f, *args, **kwargs)
-    except Exception:  # what it says of traced values, it does not say of numbers
-        if not is_traced(pytree.leaves((args, kwargs))) or not may_be_called(f, args, kwargs):
-            raise
-        root.refused = before
-    return host_call(f, args, kwargs)
+    return or_hosted(calling, may_be_called, f, args, kwargs)
 
 
 def of_one_thing(run, /, *args, **kwargs):

@@ -370,7 +370,7 @@ def grown(x):
 
 
 def shown_whole(x):
-    """x, which is used as a whole: a list that grows in it is with_lost, or refuses the capture."""
+    """x, which is used as a whole: a list that grows in it is settled, or refuses the capture."""
     trace, x = current_trace(), list_behind(x)
     kind = type(x)
     if trace is None or not trace.root.growing:
@@ -378,7 +378,7 @@ def shown_whole(x):
     if kind is list and (found := grown(x)) is not None:
         held = bounded_list(x)
         if held is not None and x:
-            held.with_lost()
+            held.settled()
         raise found[0].refused("is used as a whole")
     if kind in (list, tuple) and len(x) <= NESTED:
         for y in x:

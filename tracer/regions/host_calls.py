@@ -15,6 +15,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..guards.purity import PURE, place_of, verdict
 from ..guards.running_draws import draw_type, traced_like
+from ..numpy_api.handles import is_traced
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.library_object import LibraryObject
 from ..values.speculate import sampled
@@ -130,8 +131,22 @@ PLAIN += TracedArray, TracedScalar, LibraryObject
 SCALAR_TYPES = {bool, int, float, complex, *(np.dtype(n).type for n in SHORT)}
 
 
+def or_hosted(run, may, f, args, kwargs):
+    """`run(f, *args, **kwargs)`; where that cannot be captured, a call by the program, if `may(f, args, kwargs)`."""
+    root = current_trace().root
+    before = root.refused
+    try:
+        return run(f, *args, **kwargs)
+    except Exception:  # what it says of traced values, it does not say of numbers
+        if not is_traced(pytree.leaves((args, kwargs))) or not may(f, args, kwargs):
+            raise
+        root.refused = before
+    return host_call(f, args, kwargs)
+
+
 def host_call(f, args, kwargs):
-    """The results of a library's function on traced values, which it computes when the program runs."""
+    """The results of a library's function on traced values, or an object of its class, which it makes when the program
+    runs."""
     spend_time()
     trace, source, name = current_trace(), locate(), place_of(f)[1]
     arguments = Arguments(args, kwargs)
@@ -259,20 +274,6 @@ def held_arrays(x):
                 continue
             found += [v for v in (value, *(value if type(value) is tuple else ())) if isinstance(v, np.ndarray)]
     return found
-
-
-def made_of_data(f, args, kwargs):
-    """An object of a library's class, of traced values."""
-    spend_time()
-    arguments, trace, given = Arguments(args, kwargs), current_trace(), []
-
-    def call(arrays):
-        plain, named, full = arguments.given(iter(arrays))
-        given[:] = [x for x in full if isinstance(x, np.ndarray)]
-        return f(*plain, **named)
-
-    sample = sample_of(call, [trace.bring(x) for x in arguments.operands], place_of(f)[1])
-    return made_later(f, args, kwargs, sample, given)
 
 
 def use(x, name, args, kwargs):

@@ -35,7 +35,7 @@ def assume(carried, bounds):
             bounds[value] = guess
 
 
-def ints_with_lost(roll, run):
+def ints_settled(roll, run):
     """Whether a pass has shown what it took the ints to be, and taking them for less would save no check."""
     roll.rounds += 1
     trips = min(roll.last() + 1, TRIPS)

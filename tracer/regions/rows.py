@@ -2,7 +2,7 @@
 
 A pass of the loop says what a trip gives: numbers and arrays of its own become rows of arrays that the loop
 writes, what is one thing in all trips stays that thing. What no rows can hold is refused when the loop has
-with_lost, by `check`.
+settled, by `check`.
 """
 
 import copy

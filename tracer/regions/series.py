@@ -123,11 +123,11 @@ class Counting(Zipped):
     """The items of a list of which data decide how many it has."""
 
     def __init__(self, held):
-        super().__init__((held,), self.with_lost(held))
+        super().__init__((held,), self.settled(held))
 
     @staticmethod
-    def with_lost(held):
-        yield from held.with_lost()
+    def settled(held):
+        yield from held.settled()
 
 
 class Listing(Zipped):
