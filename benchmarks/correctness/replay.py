@@ -6,10 +6,9 @@
 Every call of a function, method, property or constructor of the package is seen by a profiler; the first calls of each
 are kept: a deep copy of the arguments, and the state of the random numbers. Each is then run plainly twice (what is
 not the same both times is passed over), compiled as users have it, and compiled with `whole=True`: results, arguments,
-objects and their attributes, random state and exceptions have to agree. Functions are run in processes of their own, a
-batch in each; one that takes too long is ended and called a hang. A row of JSON for each is added to a file, from
-which the next run goes on, and from which the table by repository is printed. What differs where plain Python answers
-otherwise itself, when numbers differ in their last place, is counted apart.
+objects and their attributes, random state and exceptions have to agree. What differs where plain Python answers
+otherwise itself, when numbers differ in their last place, is counted apart. Functions run in processes of their own, a
+batch in each; a call that takes too long ends its process and is a hang. Each leaves a row of JSON in a file.
 """
 
 import argparse
@@ -37,12 +36,11 @@ from wengert.benchmarks.correctness.shaken import rounding_decides
 from wengert.tracer.common.errors import WengertError
 
 CALLS = 3  # recorded of each function
-HANG = 90  # seconds for one function, both ways
+HANG = 90  # seconds of one call
 LONG = 5.0  # seconds of a plain call above which it is passed over
 LARGE = 4_000_000  # bytes of arrays in the arguments, above which a call is not kept
 SETTLED = 20  # calls after which it is settled whether plain Python answers them
 SLOW = 2.0  # seconds of a first call that are worth a line
-WHOLE = ["cut", "refused", "error"]
 
 
 class Recorder:
@@ -169,10 +167,12 @@ def differing(got, want):
     return None if text_alike(got[3], want[3]) else "what is printed"
 
 
-def replayed(function, calls):
-    """-> {"kind", "why", "whole", "first", "ratio"} of one function."""
+def replayed(function, calls, begin):
+    """-> {"kind", "why", "whole", "first", "first whole", "compiled", "plain"} of one function; begin(way, found) is
+    told what is known before each call of it."""
     wanted, passed = [], ""
     for call in calls:
+        begin("plain", {})
         one = outcome(function, call)
         if one[4] > LONG:
             passed = f"takes {one[4]:.0f} s"
@@ -182,16 +182,16 @@ def replayed(function, calls):
             passed = f"not the same twice: {other}"
     if not wanted:
         return {"kind": "passed over", "why": passed}
-    found = {"kind": "right", "whole": "right", "first": 0.0}
-    for whole in (False, True):
+    found = {"kind": "right", "whole": "right", "first": 0.0, "first whole": 0.0}
+    for whole, first in ((False, "first"), (True, "first whole")):
         compiled = jit(function, whole=whole)
         for call, want in wanted:
+            begin(first, found)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 got = outcome(compiled, call)
             cuts = [str(w.message) for w in told if issubclass(w.category, Fallback)]
-            if not whole:
-                found["first"] = max(found["first"], got[4])
+            found[first] = max(found[first], got[4])
             why = differing(got, want)
             if why is None:
                 if cuts and found["kind"] == "right":
@@ -238,16 +238,19 @@ def child(jobs, write):
     """Replay jobs in order; one line of JSON each."""
     jit(lambda x: np.exp(x) @ x, engine="xla")(np.ones(3))  # XLA's own start is no function's first call
     for name, function, calls in jobs:
-        print(json.dumps({"name": name, "kind": "begun"}), file=write, flush=True)
+
+        def begin(way, found, name=name):
+            print(json.dumps({**found, "name": name, "begun": way}), file=write, flush=True)
+
         try:
-            found = replayed(function, calls)
+            found = replayed(function, calls, begin)
         except Exception as error:
             found = {"kind": "passed over", "why": failure(error)}
         print(json.dumps({"name": name, **found}), file=write, flush=True)
 
 
 def run_apart(jobs, seconds):
-    """Results of all jobs, each line as it comes; a job that takes too long ends its process, and another goes on."""
+    """Results of all jobs, each line as it comes; a call that takes too long ends its process, and another goes on."""
     while jobs:
         reading, writing = os.pipe()
         pid = os.fork()
@@ -266,8 +269,8 @@ def run_apart(jobs, seconds):
                 text += more
                 *lines, text = text.split(b"\n")
                 for line in map(json.loads, lines):
-                    if line["kind"] == "begun":
-                        begun = line["name"]
+                    if "begun" in line:
+                        begun = line
                     else:
                         yield line
                         jobs, begun = jobs[1:], None
@@ -277,8 +280,10 @@ def run_apart(jobs, seconds):
                 os.kill(pid, signal.SIGKILL)
             _, status = os.waitpid(pid, 0)
         if jobs and begun is not None:
-            ended = status not in (0, signal.SIGKILL)
-            yield {"name": begun, "kind": "crash" if ended else "hang"}
+            end = "hang" if status in (0, signal.SIGKILL) else "crash"
+            way = begun.pop("begun")
+            plain = {"kind": "passed over", "why": f"a plain call: {end}"}
+            yield begun | {"plain": plain, "first": {"kind": end}, "first whole": {"whole": end}}[way]
             jobs = jobs[1:]
 
 
@@ -296,6 +301,7 @@ def table(lines):
         "rounding decides": sum("rounding" in line for line in lines),
         "whole": whole["right"],
         "whole wrong": whole["wrong"],
+        "whole hang": whole["hang"] + whole["crash"],
         "first > 2 s": sum(line.get("first", 0) > SLOW for line in lines),
         "slower": len(slower),
         "worst first": f"{worst['first']:.1f} s {worst['name']}" if worst and "first" in worst else "",
@@ -332,7 +338,7 @@ def main():
     parser.add_argument("--package", help="folder in it whose functions are recorded")
     parser.add_argument("--passed", nargs="*", default=["/test", "conftest"], help="parts of file names not recorded")
     parser.add_argument("--only", help="part of the names of functions to replay")
-    parser.add_argument("--seconds", type=int, default=HANG, help="for one function")
+    parser.add_argument("--seconds", type=int, default=HANG, help="of one call, above which it hangs")
     parser.add_argument("--minutes", type=float, default=1e9, help="of replays, after which no other one begins")
     parser.add_argument("--json", help="file that each function's row is added to")
     parser.add_argument("--resume", action="store_true", help="pass over functions that have a row there")
