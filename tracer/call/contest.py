@@ -21,6 +21,7 @@ BETTER = 0.95  # bound: share of the compiled time that plain Python may take: w
 HOPELESS = 2.0  # bound: times the compiled time, from which plain Python is tried no more
 STEP = 2e-6  # bound: seconds that plain Python needs for what became an equation
 MOST = 8.0  # bound: times the compiled time that plain Python may be expected to take, so that it is tried at all
+ONCE = 5e-3  # bound: seconds that it may be expected to take likewise: a trace takes longer
 SHORT = 1e-4  # bound: seconds that do not matter a few times
 
 
@@ -73,7 +74,7 @@ class Contest:
     def settle(self):
         """End the contest, if it can be told who wins."""
         ours, plain = self.spent
-        if not plain and len(ours) == 2 and self.expected > max(MOST * min(ours), SHORT):
+        if not plain and len(ours) == 2 and self.expected > max(MOST * min(ours), ONCE):
             self.close(False)
         elif plain and min(plain) > max(HOPELESS * min(ours), SHORT):
             self.close(False)
