@@ -1,5 +1,8 @@
 """Random programs that draw random numbers: in loops, branches and functions, from several generators, with errors on the way.
 
+Generators are globals, arguments, attributes of an argument, or made of a seed; calls after the first may be given others, of other bit
+generators too, and two that share one.
+
     python tests/helpers/random_draws.py 0 300 [--engine native] [--seconds 60]
 
 Compared are results, errors, and where every generator is left, over several calls.
@@ -9,6 +12,7 @@ import argparse
 import dataclasses
 import random
 import time
+import types
 
 import numpy as np
 from compare import agree
@@ -38,11 +42,16 @@ WHOLE = {
 }  # fmt: skip
 
 
+HOW = "outside", "outside", "given", "given", "held", "made"  # where the generators of a program come from
+
+
 @dataclasses.dataclass
 class Drawn:
-    """A program, the generators that it draws from, and the arguments of its calls."""
+    """A program, for each call the generators that it draws from (None: those of the call before), and the arguments of its calls. how:
+    one of HOW."""
 
     text: str
+    how: str
     generators: list
     arguments: list
 
@@ -58,6 +67,11 @@ class Writer:
         self.rng, self.lines, self.loops = rng, [], 0
         kinds = [rng.choice(["Generator", "Generator", "RandomState", "RandomState", "Random"]) for _ in range(rng.randint(1, 2))]
         self.generators = [(kind, rng.choice(list(WORDS)) if rng.random() < 0.5 else "MT19937", rng.randrange(99)) for kind in kinds]
+
+        self.how = rng.choice(HOW)
+
+    def names(self):
+        return [f"g{n}" for n in range(len(self.generators))]
 
     def number(self):
         return self.rng.choice(["a * 0.25", "v[k % 4]", "0.5", "p"])
@@ -116,7 +130,11 @@ class Writer:
             self.put(depth + 2, self.rng.choice(["break", "continue"]))
 
     def program(self):
-        self.put(0, "def f(v, n, p):")
+        more = {"given": self.names(), "held": ["s"]}.get(self.how, [])
+        self.put(0, f"def f({', '.join(['v', 'n', 'p', *more])}):")
+        for n, (kind, _, seed) in enumerate(self.generators) if self.how == "made" else ():
+            maker = {"Random": "random.Random", "RandomState": "np.random.RandomState"}.get(kind, "np.random.default_rng")
+            self.put(1, f"g{n} = {maker}({self.rng.choice(['n', f'n + {seed}', f'{seed} * n + 1', 'n - 2'])})")
         self.put(1, "a, k, w = p, n, v * 2")
         self.block(1, self.rng.randint(1, 3))
         self.loop(1)
@@ -127,30 +145,59 @@ class Writer:
             self.put(2, self.rng.choice(["return None", f"return [a, {self.draw(FLOATS)}]", "w = None", f"return {self.draw(FLOATS)}, {{'k': k}}"]))
             end = self.rng.choice([end, f"return a, k, v, w, {self.draw(FLOATS)}", f"return ['x', 'y', 'z'][int({self.draw(WHOLE)}) % 3], v"])
         self.put(1, end)
-        return "\n".join(["import numpy as np", *self.lines, ""])
+        text = "\n".join(["import random", "import numpy as np", *self.lines, ""])
+        for name in self.names() if self.how == "held" else ():
+            text = text.replace(f"{name}.", f"s.{name}.")
+        return text
+
+    def others(self):
+        """The generators of a later call; None for those of the call before."""
+        if self.how not in ("given", "held") or self.rng.random() < 0.3:
+            return None
+        bits = [self.rng.choice(list(WORDS)) if self.rng.random() < 0.3 else b for _, b, _ in self.generators]
+        found = [(kind, b, self.rng.randrange(99)) for (kind, _, _), b in zip(self.generators, bits)]
+        return [found[0], *(None if g[0] == found[0][0] and self.rng.random() < 0.4 else g for g in found[1:])]
 
 
 def draw(rng):
     writer = Writer(rng)
     text = writer.program()
-    arguments = [(np.array([rng.uniform(-1, 1) for _ in range(4)]), rng.randint(0, 6), rng.uniform(-0.2, 1)) for _ in range(3)]
-    return Drawn(text, writer.generators, arguments)
+    count = 3 if writer.how == "outside" else 5
+    arguments = [(np.array([rng.uniform(-1, 1) for _ in range(4)]), rng.randint(0, 6), rng.uniform(-0.2, 1)) for _ in range(count)]
+    return Drawn(text, writer.how, [writer.generators, *[writer.others() for _ in arguments[1:]]], arguments)
 
 
 def made(kind, bits, seed):
     return random.Random(seed) if kind == "Random" else getattr(np.random, kind)(getattr(np.random, bits)(seed))
 
 
+def generators_of(asked):
+    """Generators as asked for; None: one of the bit generator of the first, or the first itself."""
+    found = []
+    for one in asked:
+        first = found[0] if found else None
+        if one is not None:
+            found.append(made(*one))
+        elif isinstance(first, np.random.Generator):
+            found.append(np.random.Generator(first.bit_generator))
+        else:
+            found.append(first)
+    return found
+
+
 def runs(case, compiled):
     """[(result, error, states)] of the calls, plain or compiled."""
-    generators = [made(*g) for g in case.generators]
     f = function(case.text, f"draws {hash(case.text)}")
-    f.__globals__.update({f"g{n}": g for n, g in enumerate(generators)})
-    f = jit(f) if compiled else f
-    for v, n, p in case.arguments:
+    given = jit(f) if compiled else f
+    generators = ()
+    for (v, n, p), asked in zip(case.arguments, case.generators):
+        generators = generators if asked is None else generators_of(asked)
+        named = {f"g{k}": g for k, g in enumerate(generators)}
+        f.__globals__.update(named if case.how == "outside" else {})
+        more = generators if case.how == "given" else [types.SimpleNamespace(**named)] if case.how == "held" else ()
         result = error = None
         try:
-            result = f(v.copy(), n, p)
+            result = given(v.copy(), n, p, *more)
         except (ValueError, IndexError, OverflowError) as raised:
             error = type(raised), str(raised).partition("\n")[0]
         yield result, error, [words_of(g).copy() for g in generators]
@@ -166,7 +213,7 @@ def differences(case):
             return f"call {n}: {error}"
         for k, (w, g) in enumerate(zip(want[2], got[2], strict=True)):
             if not np.array_equal(w, g):
-                return f"call {n} leaves g{k}, a {case.generators[k][0]}, in another state"
+                return f"call {n} leaves g{k}, a {case.generators[0][k][0]}, in another state"
     return None
 
 

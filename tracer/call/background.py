@@ -23,8 +23,8 @@ from ..capture.handover import SCALAR
 from ..common import progress
 from ..common.errors import warn_fallback
 from ..guards import isolation
+from ..guards.draw_sources import Draw
 from ..guards.guard import Guard, Read
-from ..guards.running_draws import Draw
 from ..guards.snapshot import ATOMS
 from ..program import backend_choice
 from ..program.specialisation_set import SpecialisationSet, input_key

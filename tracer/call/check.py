@@ -23,7 +23,7 @@ from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.compare import difference, kinds_differ
 from ..common.errors import CheckError, WengertError, message
-from ..guards.draws import put_back, states
+from ..guards.draw_sources import put_back, states
 from ..guards.free_variables import Reach
 from ..guards.outside import gathered
 from ..guards.snapshot import Snapshot
@@ -161,7 +161,8 @@ class Comparison:
         if next(acts(func), None) is not None:
             return None, "It prints or draws while it runs, and was not run once more to see where."
         operands = [
-            np.array(x, p.type.dtype) for x, p in zip((*dynamic, *captured_inputs(captured)), func.params, strict=True)
+            np.array(x, p.type.dtype)
+            for x, p in zip((*dynamic, *captured_inputs(captured, dynamic)), func.params, strict=True)
         ]
         walk = Walk(self.compiled.exact)
         wrong = walk.first(func, operands)
@@ -189,11 +190,11 @@ class Comparison:
         return walk.first(after, operands)
 
 
-def captured_inputs(captured):
+def captured_inputs(captured, leaves):
     """What a captured program takes in beside its arguments."""
     draws = captured.outside.draws
     before = states(draws.sources())
-    env, number = draws.begin()
+    env, number = draws.begin(leaves)
     draws.environments.pop(number, None)
     put_back(before)
     return gathered(captured.inputs, env, number)

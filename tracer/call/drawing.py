@@ -9,7 +9,7 @@ import time
 
 from ...backends.xla import dispatch
 from ..common import progress
-from ..guards.draws import put_back, states
+from ..guards.draw_sources import put_back, states
 from ..program import autotune
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SideExit, Undecided
@@ -76,7 +76,7 @@ class DrawingCalls:
         draws, version, count = here.draws, here.versions[0], len(self.dynamic)
         before = states(draws.sources())
         with draws.locked():
-            env, number = draws.begin()
+            env, number = draws.begin(leaves)
             given_states = draws.given(env)
 
             def again(reason):
@@ -98,6 +98,7 @@ class DrawingCalls:
                     version.compile_seconds = version.compile_seconds or max(dispatch.compiled_at() - start, 0.0)
             except BaseException:
                 put_back(before)
+                draws.leave_raised(env)
                 raise
             finally:
                 draws.environments.pop(number, None)
@@ -108,7 +109,7 @@ class DrawingCalls:
                 if check.error is Assumption:
                     return Elsewhere(check, failed)
                 made = check.drawn
-                draws.run(made)
+                draws.run(leaves, made)
             if made == len(draws.list):
                 draws.leave(env, version.states(raw))
             taken = [everything[p] for p in version.places]

@@ -107,6 +107,7 @@ class Fallbacks:
         """Raise Refused where a call is not to be traced, for all calls are other ones. way: what tells the way through
         choices by value that there is no trace for."""
         if self.falls_back():
+            self.refuse_known(types)
             reason = lambda: "data took another way" if way is not None else self._reason(types, here)
             try:
                 self.compiled.patience.ask(lambda: state_in(self, types, way), reason)

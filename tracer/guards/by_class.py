@@ -12,6 +12,7 @@ met outside. Then the trace serves this one object (`pin`), as it does of all ob
 import collections
 import functools
 import gc
+import random
 import threading
 import types
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from ..common.frames import locate
 from ..common.origin import is_user
+from .draw_sources import GENERATORS
 from .guard import CONTAINERS, SCALARS, Read, Same
 from .instances import OPAQUE, blank, held_by_function, is_plain
 from .object_contents import fixed_class
@@ -43,8 +45,10 @@ class InstanceCell(threading.local):
 
 @functools.lru_cache(1024)
 def by_class(kind):
-    """Whether instances of a class are told apart by what is read of them: they are their attributes, which may
-    change."""
+    """Whether instances of a class are told apart by what is read of them: they are their attributes, which may change;
+    random generators, by what they draw."""
+    if kind in GENERATORS:
+        return True
     own = of_user(kind) or kind is types.SimpleNamespace
     return own and (is_plain(kind) or is_captured(kind)) and fixed_class(kind) is False and not hasattr(kind, "__del__")
 
@@ -110,6 +114,15 @@ class ByClass:
             return True
         return is_front(value) and not self.knows(value) and self.is_on_a_way(read) and self.front_by_way(read)
 
+    def rely_on_bits(self, generator):
+        """Rely on what kind of bit generator one that is known by its way has."""
+        way = self.way(generator)
+        if way is not None and not isinstance(generator, random.Random):
+            key = "bit_generator" if isinstance(generator, np.random.Generator) else "_bit_generator"
+            made = Read("attribute", None, key, f"{way.name}.{key}", locate(), way)
+            made.how = "kind"
+            self.reads.setdefault(made.place, made)
+
     def pin(self, x):
         """Rely on which object it is."""
         if id(x) in self.ways:
@@ -164,6 +177,7 @@ class ByClass:
         for held in (self.ways, self.names, self.heap, self.entered, self.whole, self.made, self.containers):
             held.clear()
         self.array_objects.clear()
+        self.draws.let_go()
         for held in (self.paths, self.arrays, self.scalars, self.copies, *self.of_functions()):
             held.clear()
 
@@ -198,6 +212,8 @@ def blank_of(kind):
     """An instance without attributes, and without elements."""
     if kind is np.ndarray:
         return np.empty(0)
+    if kind in GENERATORS or issubclass(kind, np.random.BitGenerator):
+        return kind(np.random.PCG64(0)) if kind is np.random.Generator else kind(0)
     return with_class(kind, np.empty(0)) if issubclass(kind, np.ndarray) else blank(kind)
 
 

@@ -19,10 +19,11 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
 from ..values.array import TracedArray, TracedScalar
+from ..values.mixed import has_mixed
 from ..values.speculate import contents
 from ..values.storage import current_trace
-from .generator_state import GENERATORS
-from .running_draws import Draw, Late, RunningDraws, draw_type, traced_like
+from .draw_sources import GENERATORS, ByWayGenerator, Draw, DrawEnvironment, Maker, Seed, is_seed
+from .running_draws import Late, RunningDraws, draw_type, traced_like
 
 LEGACY = np.random.rand.__self__
 MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random)
@@ -58,6 +59,7 @@ STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
 # in arrays probabilities
 STAND_INS = [(1,) * 9, (*range(1, 10),), (*range(1 << 16, (1 << 16) + 9),), (None,) * 9]
 SHARED = (np.random.get_bit_generator, np.random.set_bit_generator)
+OUTSIDE = (*GENERATORS, ByWayGenerator)  # sources that a call moves on for others to see
 
 
 def drawing(f):
@@ -100,8 +102,8 @@ class Draws(RunningDraws):
     def __init__(self):
         super().__init__()
         self.list, self.taken = [], []  # every draw before the launch; [(Draw, Value)] of those the program takes
-        # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
-        self.copies, self.made = {}, {}
+        # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it); id -> the way
+        self.copies, self.made, self.on_ways = {}, {}, {}
         self.late = False  # whether the program itself has drawn
         self.drawn = {}  # Value -> what it is in this call, of draws before the launch and states behind them
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
@@ -113,16 +115,15 @@ class Draws(RunningDraws):
         """A generator made in the function: anew at every call."""
         if maker is np.random.default_rng and args and isinstance(args[0], np.random.Generator):
             return args[0]
-        again = self.anew(maker, args, kwargs)
         self.before_launch(maker.__name__)
-        generator = maker(*args, **kwargs)
-        self.made[id(generator)] = generator, self.append(None, again, (), {})
+        again, generator = self.anew(maker, args, kwargs)
+        made = self.append(None, again, (), {}, Maker)
+        self.made[id(generator)] = generator, made
         return generator
 
     def bits(self, maker, args, kwargs):
         """A bit generator or seed made in the function: anew with the generator that is made of it."""
-        again = self.anew(maker, args, kwargs)
-        made = maker(*args, **kwargs)
+        again, made = self.anew(maker, args, kwargs)
         if not args and kwargs.get("entropy") is None:
             self.unseeded[id(made)] = made
         self.seeds[id(made)] = made, again
@@ -135,27 +136,33 @@ class Draws(RunningDraws):
             raise UnsupportedError(message(text, locate(), "Make it outside, and pass its entropy."))
 
     def anew(self, maker, args, kwargs):
-        """A function that makes it again, of seeds that are made again."""
-        if is_traced([*args, *kwargs.values()]):
-            raise UnsupportedError(
-                message("a random generator is seeded with traced numbers", locate(), "Make it outside, and pass it.")
-            )
-        plain, keyed = list(map(self.seed, args)), {k: self.seed(x) for k, x in kwargs.items()}
+        """-> (a function that makes it again for the environment of a call, of seeds that are made again; it)."""
+        given = [self.seed(x) for x in args], {k: self.seed(x) for k, x in kwargs.items()}
+        plain, keyed = [now for _, now in given[0]], {k: now for k, (_, now) in given[1].items()}
 
-        def again():
-            return maker(*[x() for x in plain], **{k: x() for k, x in keyed.items()})
+        def again(env):
+            return maker(*[x(env) for x, _ in given[0]], **{k: x(env) for k, (x, _) in given[1].items()})
 
         again.__name__ = maker.__name__
-        return again
+        return again, maker(*plain, **keyed)
 
     def seed(self, x):
-        """What gives an argument of a generator that is made."""
+        """-> (what gives an argument of a generator that is made, it in this call)."""
+        if type(x) in (list, tuple):
+            parts, kind = [self.seed(part) for part in x], type(x)
+            return lambda env: kind([again(env) for again, _ in parts]), kind([now for _, now in parts])
+        if is_seed(x):
+            seed = Seed(x, self)
+            return lambda env: env.number(seed), seed.now
+        if is_traced(x):
+            text = "a random generator is seeded with traced numbers that are no ints"
+            raise UnsupportedError(message(text, locate(), "Make it outside, and pass it."))
         if not isinstance(x, (*BITS, *GENERATORS)):
-            return lambda: copy.copy(x)
+            return lambda env: copy.copy(x), x
         if id(x) not in self.seeds:
             text = "a random generator is made of a bit generator or seed that is from outside, or another's already"
             raise UnsupportedError(message(text, locate(), "Make the generator outside, and pass it."))
-        return self.seeds.pop(id(x))[1]
+        return self.seeds.pop(id(x))[1], x
 
     def before_launch(self, name):
         if self.late or not current_trace().once:
@@ -168,10 +175,17 @@ class Draws(RunningDraws):
                 message(f"{name}() is called {where}", locate(), "Call it before, at the top of the function.")
             )
 
-    def append(self, source, function, args, kwargs):
-        draw = Draw(len(self.list), source, function, args, kwargs)
+    def append(self, source, function, args, kwargs, kind=Draw):
+        draw = kind(len(self.list), source, function, args, kwargs)
         self.list.append(draw)
         return draw
+
+    def source(self, generator):
+        """What finds a generator at each call: it, the way to it, or the Draw that makes it."""
+        if id(generator) in self.made:
+            return self.made[id(generator)][1]
+        way = current_trace().root.outside.way(generator) if generator is not None else None
+        return generator if way is None else self.on_ways.setdefault(id(generator), ByWayGenerator(way))
 
     def method(self, generator, name, args, kwargs):
         """A method of a generator."""
@@ -185,6 +199,9 @@ class Draws(RunningDraws):
                     "Draw an index with random.randrange(n), and pick by it.",
                 )
             )
+        if isinstance(generator, random.Random) and name == "uniform" and len(args) == 2 and has_mixed(args):
+            low, high = args  # of a kind that data decide: as Python computes it
+            return low + (high - low) * self.draw(generator, "random", (), {})
         if name == "shuffle" and not isinstance(args[0], TracedArray):
             advice = "Shuffle an array that is traced, or draw rng.permutation(n)."
             raise UnsupportedError(message(f"a {type(args[0]).__name__} is shuffled", locate(), advice))
@@ -232,8 +249,7 @@ class Draws(RunningDraws):
         state = self.state_of(generator, function) if self.late else None
         sample = self.sample(generator, function, args, kwargs)
         if not self.late:
-            source = self.made[id(generator)][1] if id(generator) in self.made else generator
-            draw = self.append(source, function, copy.deepcopy(args), copy.deepcopy(kwargs))
+            draw = self.append(self.source(generator), function, copy.deepcopy(args), copy.deepcopy(kwargs))
             if sample is None:
                 return None
             draw.kind = type(sample)
@@ -299,14 +315,23 @@ class Draws(RunningDraws):
 
     def sources(self):
         """The generators that the calls of this trace advance."""
-        return {id(d.source): d.source for d in self.list if isinstance(d.source, GENERATORS)}.values()
+        env = DrawEnvironment(self)
+        found = [env.generator(d.source) for d in self.list if isinstance(d.source, OUTSIDE)]
+        return {id(g): g for g in found if isinstance(g, GENERATORS)}.values()
 
-    def run(self, upto=None):
+    def run(self, leaves, upto=None):
         """Make the draws of one call, in order -> their results."""
-        env = []
+        env = DrawEnvironment(self, leaves)
         for draw in self.list[:upto]:
             env.append(draw(env))
         return env
+
+    def let_go(self):
+        """Keep no generator alive that is known by its way."""
+        for key in self.on_ways:
+            self.copies.pop(key, None)
+        for state in self.states.values():
+            state.owner = None
 
 
 def is_int_of_data(x):
@@ -356,24 +381,3 @@ def stand_in(x, number):
     if isinstance(x, TracedArray):
         return np.full(x.shape, number or 1 / max(1, *x.shape[-1:]), x.dtype)
     return (x.weak or x.dtype.type)(number or 1) if isinstance(x, TracedScalar) else x
-
-
-def states(generators):
-    """[(generator, state)]."""
-    return [(g, _state(g)) for g in generators]
-
-
-def _state(g):
-    if isinstance(g, np.random.Generator):
-        return g.bit_generator.state
-    return g.getstate() if isinstance(g, random.Random) else g.get_state(legacy=False)
-
-
-def put_back(states):
-    for g, state in states:
-        if isinstance(g, np.random.Generator):
-            g.bit_generator.state = state
-        elif isinstance(g, random.Random):
-            g.setstate(state)
-        else:
-            g.set_state(state)

@@ -4,7 +4,6 @@ So a draw is an equation as others are, in loops and branches, in machine code a
 and the generators themselves are moved on when the program has run.
 """
 
-import contextlib
 import random
 
 import numpy as np
@@ -15,13 +14,13 @@ from ...ir.core import Value
 from ...ir.ops.drawing import FAMILIES, TWINS, WORD, WORDS, bits_of, set_words, words_kept, words_of
 from ...ir.types import Tensor
 from ..values.storage import Storage
+from .draw_sources import Draw
 
-GENERATORS = tuple(FAMILIES.values())
 MANY = 1 << 10  # bound: numbers of one draw, up to which calling Python for them takes longer than drawing them
 
 
 class GeneratorState:
-    """The state of one bit generator during a call. source: the generator, or the Draw that makes it."""
+    """The state of one bit generator during a call. source: the generator, the way to it, or the Draw that makes it."""
 
     def __init__(self, draws, generator, source, root):
         self.draws, self.owner, self.source = draws, generator, source
@@ -29,6 +28,7 @@ class GeneratorState:
         self.value = Value(Tensor((words_kept(self.family, self.bits),), WORD), None, "state")
         root.build.values.add(self.value)
         self.storage = Storage(self.value, root)
+        self.raised = None  # where a draw that raised has left it
         self.normal = self.family == "Random"  # whether the normal number that it keeps matters
 
     @property
@@ -37,12 +37,12 @@ class GeneratorState:
         return len(self.draws.list) + [*self.draws.states.values()].index(self)
 
     def generator(self, env):
-        return self.source if isinstance(self.source, GENERATORS) else env[self.source.index]
+        return env.generator(self.source)
 
-    def lock(self):
-        """A `with` during which nobody else draws from it."""
-        foreign = isinstance(self.source, np.random.Generator | np.random.RandomState)
-        return bits_of(self.source).lock if foreign else contextlib.nullcontext()
+    def locks(self, env):
+        """What to hold so that nobody else draws from it, if anybody can."""
+        found = None if isinstance(self.source, Draw) else self.generator(env)
+        return [bits_of(found).lock] if isinstance(found, np.random.Generator | np.random.RandomState) else []
 
     def fits(self, env):
         """Whether the generator still is what the program was made for."""
@@ -93,7 +93,7 @@ class Twin:
         try:
             made = self.late.made(twin, operands)
         except Exception:
-            if isinstance(self.state.source, GENERATORS):
-                set_words(self.state.source, words_of(twin))
+            if not isinstance(self.state.source, Draw):
+                self.state.raised = words_of(twin)
             raise
         return words_of(twin), *made

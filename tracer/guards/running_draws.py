@@ -5,7 +5,6 @@ Generators are called by lanes of a mapped function too, each of which draws num
 """
 
 import contextlib
-import copy
 
 import numpy as np
 
@@ -20,31 +19,8 @@ from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import draw_calls, generator_state
 from .draw_calls import NotADraw
+from .draw_sources import Draw, DrawEnvironment
 from .generator_state import GeneratorState, Twin
-
-
-class Draw:
-    """One call made on the host. index: its place in the order of those made before the launch."""
-
-    __slots__ = ("index", "source", "function", "args", "kwargs", "name", "kind")
-
-    def __init__(self, index, source, function, args, kwargs):
-        self.index, self.source, self.function, self.args, self.kwargs = index, source, function, args, kwargs
-        self.name = function if isinstance(function, str) else function.__name__
-        self.kind = None  # the Python type of what it gives
-
-    def __call__(self, env):
-        return self.made(env[self.source.index] if isinstance(self.source, Draw) else self.source)
-
-    def made(self, generator):
-        """What it gives, of a generator."""
-        f = getattr(generator, self.function) if isinstance(self.function, str) else self.function
-        if self.name == "shuffle":  # the order that shuffling gives
-            rows = np.arange(self.args[0])
-            f(rows)
-            return rows
-        return f(*copy.copy(self.args), **self.kwargs)
-
 
 # kinds of draws that leave the normal number that `RandomState` keeps as it is
 WITHOUT_NORMAL = "random", "uniform", "integers", "permutation", "exponential", "standard_exponential"
@@ -58,6 +34,7 @@ class RunningDraws:
         self.call = None  # the value that numbers the call, where the program calls generators
         self.states = {}  # what generators of one state have in common -> their GeneratorState
         self.called = set()  # such keys of generators that the program calls
+        self.keyed = {}  # source -> such a key of it in the trace, of all generators that the program draws from
         self.plain, self.native = False, True  # whether plain Python answers what is refused; whether nests are allowed
 
     # -- while tracing -----------------------------------------------------------------------------
@@ -71,6 +48,7 @@ class RunningDraws:
         if generator is None or generator_state.known_bits(twin) is None:
             return None
         trace, key = current_trace(), generator_state.state_key(twin)
+        self.keyed[self.source(generator)] = key
         found = self.states.get(key)
         if trace.lanes or key in self.called:
             if found is not None:
@@ -79,9 +57,9 @@ class RunningDraws:
             self.called.add(key)
             return None
         if found is None:
-            source = self.made[id(generator)][1] if id(generator) in self.made else generator
-            found = self.states[key] = GeneratorState(self, twin, source, trace.root)
+            found = self.states[key] = GeneratorState(self, twin, self.source(generator), trace.root)
             self.drawn[found.value] = words_of(self.twin(generator), True)
+            trace.root.outside.rely_on_bits(generator)
         elif found.owner is not twin and not type(found.owner) is type(twin) is np.random.Generator:
             text = "two random generators that share a bit generator are drawn from by the running program"
             raise UnsupportedError(message(text, locate(), "Draw from one of them."))
@@ -142,8 +120,10 @@ class RunningDraws:
 
     def late_call(self, generator, function, args, kwargs, sample):
         """-> (what makes a draw when the program runs, the operands that it takes)."""
-        source = self.made[id(generator)][1] if id(generator) in self.made else generator
-        draw = Draw(None, source, function, args, kwargs)
+        draw = Draw(None, self.source(generator), function, args, kwargs)
+        if generator is not None and draw.source not in self.keyed:
+            twin = self.made[id(generator)][0] if id(generator) in self.made else generator
+            self.keyed[draw.source] = generator_state.state_key(twin)
         places, operands = [], []
         for key, x in [*enumerate(args), *kwargs.items()]:
             if isinstance(x, Traced):
@@ -164,13 +144,25 @@ class RunningDraws:
     def locked(self):
         """Around a call: nobody else draws from the generators whose states the program moves on."""
         with contextlib.ExitStack() as stack:
-            for state in self.states.values():
-                stack.enter_context(state.lock())
+            env = DrawEnvironment(self)
+            for lock in {id(lock): lock for state in self.states.values() for lock in state.locks(env)}.values():
+                stack.enter_context(lock)
             yield
 
     def fit(self, env):
-        """Whether all generators are what they were."""
-        return not any(words is None for words in self.given(env))
+        """Whether all generators are what they were: of the same kinds, and none of them another's."""
+        if any(words is None for words in self.given(env)):
+            return False
+        then = list(self.keyed.values())
+        now = [generator_state.state_key(env.generator(source)) for source in self.keyed] if self.on_ways else then
+        return len({*now}) == len({*then}) == len({*zip(now, then)})
+
+    def leave_raised(self, env):
+        """Move the generators on to where draws that raised have left them."""
+        for state in self.states.values():
+            if state.raised is not None:
+                state.leave(env, state.raised)
+                state.raised = None
 
     def leave(self, env, words):
         """Move the generators on to where the program has left them."""
@@ -178,10 +170,10 @@ class RunningDraws:
             if now is not None:
                 state.leave(env, np.asarray(now))
 
-    def begin(self):
+    def begin(self, leaves):
         """-> (the results of the draws made before the launch and the states of generators behind them, the number of
         the call)."""
-        env, number = self.run(), next(self.numbers)
+        env, number = self.run(leaves), next(self.numbers)
         env += [state.words(env) if state.fits(env) else None for state in self.states.values()]
         if self.call is not None:
             self.environments[number] = env
@@ -197,7 +189,7 @@ class Late:
 
     def __call__(self, number, *operands):
         env, source = self.draws.environments.get(int(number)), self.draw.source
-        return self.made(env[source.index] if isinstance(source, Draw) else source, operands)
+        return self.made(None if source is None else env.generator(source), operands)
 
     def made(self, generator, operands):
         """The numbers, of a generator and what is traced of the arguments."""

@@ -208,7 +208,7 @@ class Seeds(Counting):
         return np.random.default_rng(self.t).normal() * x
 
 
-@pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
+@pytest.mark.parametrize("kind", [Growing, Keys, History])
 def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
     """After a few traces, and with one warning that names it."""
     with pytest.warns(Fallback, match="traced anew") as told:
@@ -219,6 +219,11 @@ def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
 @pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
 def test_under_whole_each_is_traced(kind):
     agree(kind(), CALLS)
+
+
+def test_a_seed_that_counts_is_taken_in(falling_back):
+    """The generator is made at every call."""
+    agree(Seeds(), MOST, 40)
 
 
 def test_what_is_met_again_is_traced(falling_back):

@@ -1,0 +1,247 @@
+"""Random generators and seeds are what a call is given: one trace serves all, and each is left where NumPy leaves it."""
+
+import copy
+import dataclasses
+import gc
+import random
+import types
+
+import numpy as np
+import pytest
+
+from wengert import jit
+from wengert.tracer.guards.draw_sources import states
+
+
+def walked(n, rng):
+    x = 0.0
+    for _ in range(n):
+        x += rng.normal()
+    return x
+
+
+def pi(n, rng):
+    p = rng.random((n, 2))
+    return 4 * np.mean((p**2).sum(1) < 1)
+
+
+def stepped(n, sim):
+    for _ in range(n):
+        sim.x += sim.rng.normal()
+    sim.x += sim.rng.random()
+    return sim.x
+
+
+def held(n, given):
+    return given["rng"].normal(size=n).sum() + given["more"][0].random()
+
+
+def two(n, a, b):
+    out = np.zeros(n)
+    for k in range(n):
+        out[k] = a.normal() - 2 * b.normal()
+    return out
+
+
+def two_at_once(n, a, b):
+    return a.normal(size=n) - 2 * b.random(n) + a.normal()
+
+
+def given_or_made(n, rng=None):
+    rng = np.random.default_rng(7) if rng is None else rng
+    return rng.normal(size=n)
+
+
+def scaled(scales, rng):
+    out = 0.0
+    for s in scales:
+        out += rng.normal(0.0, s)
+    return out
+
+
+def of_python(n, rng):
+    out = 0.0
+    for _ in range(n):
+        out += rng.random() + rng.gauss(0.0, 1.0)
+    return out
+
+
+def handed_back(n, rng):
+    return rng, rng.normal(size=n)
+
+
+def kept(n, sim):
+    sim.other = sim.rng
+    return sim.other.normal(size=n)
+
+
+def compared(n, a, b):
+    return a.normal(size=n) if a is b else b.normal(size=n)
+
+
+@dataclasses.dataclass
+class Sim:
+    rng: object
+    x: float = 0.0
+
+
+BITS = np.random.PCG64, np.random.Philox, np.random.MT19937, np.random.SFC64
+
+
+def generator(k):
+    return np.random.Generator(BITS[k % 4](k)) if k > 4 else np.random.default_rng(k)
+
+
+def shared(k):
+    """Two generators of one bit generator, or of two."""
+    bits = np.random.PCG64(k)
+    return np.random.Generator(bits), np.random.Generator(bits if k % 2 else np.random.PCG64(k + 1))
+
+
+def one_or_two(k):
+    a = np.random.default_rng(k)
+    return a, a if k % 3 == 0 else np.random.default_rng(k + 1)
+
+
+def legacy(k):
+    bits = np.random.MT19937(k)
+    return np.random.RandomState(bits), np.random.Generator(bits if k % 2 else np.random.MT19937(k + 1))
+
+
+CALLS = {
+    "walked": (walked, lambda k: (9, generator(k))),
+    "walked by RandomState": (walked, lambda k: (9, np.random.RandomState(k))),
+    "pi": (pi, lambda k: (50, generator(k))),
+    "of an object": (stepped, lambda k: (4, Sim(generator(k)))),
+    "of a namespace": (stepped, lambda k: (4, types.SimpleNamespace(rng=generator(k), x=1.0))),
+    "of a dict": (held, lambda k: (4, {"rng": generator(k), "more": [np.random.RandomState(k)]})),
+    "two": (two, lambda k: (4, *one_or_two(k))),
+    "two at once": (two_at_once, lambda k: (4, *one_or_two(k))),
+    "two of one": (two, lambda k: (4, *shared(k))),
+    "two of one, other first": (two, lambda k: (4, *shared(k + 1))),
+    "two of one at once": (two_at_once, lambda k: (4, *shared(k))),
+    "two kinds of one": (two, lambda k: (4, *legacy(k))),
+    "two kinds of one, other first": (two, lambda k: (4, *legacy(k + 1))),
+    "given or made": (given_or_made, lambda k: (3, None if k % 3 == 0 else generator(k))),
+    "raised": (scaled, lambda k: ([1.0, 2.0, -1.0 if k % 2 else 1.0, 3.0], generator(k))),
+    "of Python": (of_python, lambda k: (5, random.Random(k))),
+    "handed back": (handed_back, lambda k: (3, generator(k))),
+    "kept": (kept, lambda k: (3, Sim(generator(k)))),
+    "compared": (compared, lambda k: (3, *one_or_two(k))),
+}
+
+
+# what `whole=True` refuses: two generators of different kinds that share a bit generator
+PLAIN = {"two kinds of one", "two kinds of one, other first", "of Python"}
+
+
+def outcome(f, args):
+    try:
+        result = f(*args)
+    except Exception as error:
+        result = type(error), str(error).splitlines()[0]
+    return result, [x for a in args for x in drawn_from(a)]
+
+
+def drawn_from(x):
+    """The states of all generators that an argument leads to, and the numbers beside them."""
+    if isinstance(x, np.random.Generator | np.random.RandomState | random.Random):
+        return [repr(states([x])[0][1])]
+    if isinstance(x, dict | list):
+        parts = x.values() if isinstance(x, dict) else x
+    else:
+        parts = vars(x).values() if hasattr(x, "__dict__") else ()
+    return [s for part in parts for s in drawn_from(part)] or [repr(x)]
+
+
+def same(got, want):
+    if isinstance(want, np.random.Generator):
+        return type(got) is type(want) and drawn_from(got) == drawn_from(want)
+    if isinstance(want, tuple):
+        return type(got) is tuple and len(got) == len(want) and all(map(same, got, want))
+    return type(got) is type(want) and np.allclose(got, want, 1e-14) if isinstance(want, float | np.ndarray) else got == want
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_draw_what_numpy_draws(name, whole):
+    f, given = CALLS[name]
+    compiled = jit(f, whole=whole and name not in PLAIN)
+    for k in [0, 1, 2, 3, 4, 5, 6, 7, 1, 0]:
+        args = given(k)
+        want = outcome(f, copy.deepcopy(args))
+        got = outcome(compiled, args)
+        assert same(got[0], want[0]), (k, got[0], want[0])
+        assert got[1] == want[1], k
+
+
+@pytest.mark.parametrize("f, given", [(walked, generator), (pi, generator), (stepped, lambda k: Sim(generator(k)))])
+def test_one_trace_serves_all_generators(f, given):
+    compiled = jit(f)
+    for k in range(4):
+        compiled(5, given(k))
+    assert compiled.explain().count("receipt") == 1
+
+
+def test_no_generator_is_kept_alive():
+    compiled = jit(pi)
+    rng = np.random.default_rng(3)
+    compiled(5, rng)
+    gc.collect()
+    before = [x for x in gc.get_referrers(rng) if not isinstance(x, types.FrameType)]
+    assert not before
+
+
+def seeded(seed, n):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n).sum()
+
+
+def seeded_in_loop(seed, n):
+    rng, x = np.random.default_rng(seed + 1), 0.0
+    for _ in range(n):
+        x += rng.random()
+    return x
+
+
+def seeded_by_two(seed, n):
+    return np.random.default_rng([seed, 2 * seed]).integers(0, 9, n)
+
+
+def seeded_legacy(seed, n):
+    return np.random.RandomState(seed % 5).rand(n) + random.Random(seed).random()
+
+
+def seeded_by_bits(seed, n):
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed))).random(n)
+
+
+def seeded_later(seed, n):
+    if n < 1:
+        raise KeyError("nothing to draw")
+    rng = np.random.default_rng(seed - 3)
+    return rng.normal(size=3) * n
+
+
+def seeded_by_draw(seed, n):
+    rng = np.random.default_rng(seed)
+    return np.random.default_rng(rng.integers(1000)).normal(size=n)
+
+
+SEEDED = [seeded, seeded_in_loop, seeded_by_two, seeded_legacy, seeded_by_bits, seeded_later, seeded_by_draw]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("f", SEEDED)
+def test_seeds_that_change_are_one_trace(f, whole):
+    compiled = jit(f, whole=whole)
+    for seed in [3, 4, 5, 6, 7, 8, 9, 4]:
+        got, want = outcome(compiled, (seed, 4)), outcome(f, (seed, 4))
+        assert same(got[0], want[0]), (seed, got, want)
+    assert compiled.explain().count("receipt") <= 3
+
+
+def test_a_seed_that_numpy_refuses_raises_where_python_does():
+    compiled = jit(seeded_later)
+    for seed, n in [(3, 4), (4, 4), (5, 4), (6, 4), (1, 4), (1, 0), (6, 0), (7, 4)]:
+        assert same(outcome(compiled, (seed, n))[0], outcome(seeded_later, (seed, n))[0]), (seed, n)

@@ -1,0 +1,147 @@
+"""What the draws of a call draw from: generators outside, those on a way from an argument, those that the function
+makes; and the seeds of these, which the program of a call may compute from its arguments.
+"""
+
+import copy
+import random
+
+import numpy as np
+
+from ...backends.numpy import callable_of
+from ...ir.core import Func, Lit
+from ...ir.ops.drawing import FAMILIES
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import TracedScalar
+from ..values.speculate import sampled
+from ..values.storage import current_trace
+from .guard import Read
+
+GENERATORS = tuple(FAMILIES.values())
+
+
+class Draw:
+    """One call made on the host. index: its place in the order of those made before the launch; source: what finds the
+    generator, None for clocks."""
+
+    __slots__ = ("index", "source", "function", "args", "kwargs", "name", "kind")
+
+    def __init__(self, index, source, function, args, kwargs):
+        self.index, self.source, self.function, self.args, self.kwargs = index, source, function, args, kwargs
+        self.name = function if isinstance(function, str) else function.__name__
+        self.kind = None  # the Python type of what it gives
+
+    def __call__(self, env):
+        return self.made(None if self.source is None else env.generator(self.source))
+
+    def made(self, generator):
+        """What it gives, of a generator."""
+        f = getattr(generator, self.function) if isinstance(self.function, str) else self.function
+        if self.name == "shuffle":  # the order that shuffling gives
+            rows = np.arange(self.args[0])
+            f(rows)
+            return rows
+        return f(*copy.copy(self.args), **self.kwargs)
+
+
+class Maker(Draw):
+    """The making of a generator."""
+
+    def __call__(self, env):
+        return self.function(env)
+
+
+class ByWayGenerator:
+    """A generator that is another at each call: the one at the end of a way."""
+
+    __slots__ = ("way",)
+
+    def __init__(self, way):
+        self.way = way
+
+
+class DrawEnvironment(list):
+    """The results of the draws that one call makes before its program runs, and what it draws from. leaves: its
+    arguments."""
+
+    def __init__(self, draws, leaves=()):
+        super().__init__()
+        self.draws, self.leaves = draws, leaves
+        self.found = {x: x.way.get() for x in draws.on_ways.values()}
+
+    def generator(self, source):
+        """The generator behind the source of a draw."""
+        if isinstance(source, GENERATORS):
+            return source
+        return self.found[source] if type(source) is ByWayGenerator else self[source.index]
+
+    def number(self, seed):
+        """What a Seed is in this call."""
+        given = []
+        for how, x in seed.taken:
+            given.append(self.leaves[x] if how == "argument" else x.get() if how == "read" else self[x.index])
+        return int(np.asarray(seed.computed(*given)[0]))
+
+
+class Seed:
+    """An int that the program of a call computes before it draws. now: what it is in the call that is traced."""
+
+    def __init__(self, traced, draws):
+        root, value = current_trace().root, traced.value
+        self.now = known_number(value)
+        params = {p: ("argument", k) for k, p in enumerate(root.build.params)}
+        params |= {v: ("read", read) for read, v in root.outside.inputs if isinstance(read, Read)}
+        params |= {v: ("draw", draw) for draw, v in draws.taken}
+        needed, used, todo = set(), {}, [value]
+        while todo:
+            x = todo.pop()
+            if isinstance(x, Lit) or x.eqn in needed:
+                continue
+            if x in params:
+                used[x] = params[x]
+            elif x.eqn is None or x.eqn.effect:
+                raise UnsupportedError(message(TEXT, locate(), HINT))
+            else:
+                needed.add(x.eqn)
+                todo += x.eqn.operands
+        self.taken = list(used.values())
+        eqns = [e for e in root.build.eqns if e in needed]
+        self.computed = callable_of(Func("seed", list(used), eqns, [value]))
+
+
+TEXT = "a random generator is seeded with numbers that only the running program knows"
+HINT = "Make it outside, and pass it."
+
+
+def known_number(value):
+    """What an int of the outermost trace is in this call."""
+    found = sampled([value]) if current_trace().parent is None else None
+    if found is None:
+        raise UnsupportedError(message(TEXT, locate(), HINT))
+    return int(found[0])
+
+
+def is_seed(x):
+    """Whether an argument of what makes a generator is an int that is traced."""
+    return isinstance(x, TracedScalar) and x.dtype.kind in "iu"
+
+
+def states(generators):
+    """[(generator, state)]."""
+    return [(g, _state(g)) for g in generators]
+
+
+def _state(g):
+    if isinstance(g, np.random.Generator):
+        return g.bit_generator.state
+    return g.getstate() if isinstance(g, random.Random) else g.get_state(legacy=False)
+
+
+def put_back(states):
+    for g, state in states:
+        if isinstance(g, np.random.Generator):
+            g.bit_generator.state = state
+        elif isinstance(g, random.Random):
+            g.setstate(state)
+        else:
+            g.set_state(state)
