@@ -111,12 +111,16 @@ def fixed_class(kind):
 _fixed = {}  # class -> what `fixed_class` says
 
 
+class StandIn:
+    """An iterator of ours that stands for one of Python's, `plain`."""
+
+
 def is_advanced(x):
     """Whether an object is used up by being looked at."""
     if isinstance(x, io.StringIO | io.BytesIO):
         return False
     return (
-        isinstance(x, ADVANCED)
+        isinstance(x, (*ADVANCED, StandIn))
         or type(type(x)) is type
         and type(x).__module__ in ("builtins", "itertools")
         and hasattr(x, "__next__")

@@ -363,7 +363,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         """Refuse to give out an object made in the trace whose state every call would find as the call before has left
         it."""
         if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
-            made = f"the function returns or stores a {type(x).__name__} that it has made"
+            made = f"the function returns or stores a {type(getattr(x, 'plain', x)).__name__} that it has made"
             text = f"{made}, which would be one and the same for all calls"
             hint = (
                 "Return what it gives, as a list, and make it of that outside."

@@ -3,7 +3,6 @@
 import builtins
 import functools
 import inspect
-import itertools
 import operator
 import os
 import types
@@ -36,20 +35,7 @@ from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
 from .growing import appending
-from .iterators import (
-    chain_,
-    enumerate_,
-    islice_,
-    map_,
-    ndenumerate,
-    ndindex,
-    nditer,
-    pairwise_,
-    product,
-    range_,
-    reversed_,
-    zip_,
-)
+from .iterators import map_, nditer
 from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping
@@ -66,9 +52,6 @@ ENVIRONMENT = type(os.environ)
 # changes that are known for what they are
 NOTED = {"append": appending, "extend": extending, "update": updating, "pop": popping}
 STRING_METHODS = {"format": formatted, "join": joining}
-REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
-REPLACED |= {itertools.chain: chain_, itertools.islice: islice_, itertools.pairwise: pairwise_}
-REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 REPLACED[np.nditer] = functools.partial(nditer, REPLACED[np.nditer])
 
 

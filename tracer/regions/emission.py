@@ -335,8 +335,9 @@ class Emission(LoopEquation):
         """A plan for how the loop ended."""
         code = self.run.code
         outs = {completion.BREAKS: completion.LEFT, completion.RETURNS: completion.RETURNS}
-        may = {completion.FALLS} | {outs[m] for m in completion.may(code) if m in outs}
-        if len(may) == 1:
+        may = {outs[m] for m in completion.may(code) if m in outs}
+        may |= set() if self.roll.endless and may else {completion.FALLS}
+        if may == {completion.FALLS}:
             return lambda out: None
         status, plans = self.status(), []
         leaves, tree = pytree.flatten(opened(code.value))
@@ -361,15 +362,14 @@ class Emission(LoopEquation):
             ends = TracedScalar(out[status], int)
             falls = merge.pick(ends == completion.RETURNS, completion.RETURNS, completion.FALLS)
             ends = merge.pick(ends == completion.BREAKS, completion.LEFT, falls)
-            return Completion(ends, may, value)
+            return Completion(ends if len(may) > 1 else min(may), may, value)
 
         return plan
 
     def status(self):
-        code = self.run.code
         s = ("weak", int)
         with self.run.trace:
-            last = merge.operand(code.status, s)
+            last = merge.operand(self.run.code.status, s)
         return self.row(Value(merge.type_of(s)), Lit(completion.FALLS, merge.type_of(s)), last)
 
     def ran(self, out):

@@ -220,23 +220,30 @@ class Roll:
 
     def step(self):
         """A trip, and the question whether another follows -> how it ended; `self.leaving` is the answer."""
+        self.endless = self.test is not None and self.going is True
         code = self.turn(self.counter)
         may = completion.may(code)
         stays = [m for m in may if m in (completion.FALLS, completion.CONTINUES)]
         if not stays:
             self.leaving = False
         elif len(stays) == len(may):
-            self.leaving = self.test() if self.test is not None else True
+            self.leaving = self.asked() if self.test is not None else True
         else:
             status = code.status
             named = [s for s in self.slots if s.name in self.site.targets]  # by `:=` in the test
-            going_on = lambda: choose(status < completion.BREAKS, self.test, lambda: False, named, self.site.head)
+            going_on = lambda: choose(status < completion.BREAKS, self.asked, lambda: False, named, self.site.head)
             goes = (status < completion.BREAKS) if self.test is None else going_on()
             self.leaving = goes
         if not isinstance(self.leaving, bool):
             known = decided(self.leaving)
             self.leaving = truth(self.leaving) if known is None else known
         return code
+
+    def asked(self):
+        """The answer of the test; where it is no question, only trips end the loop."""
+        answer = self.test()
+        self.endless = self.endless and answer is True
+        return answer
 
     def last(self):
         """What the counter is at most."""

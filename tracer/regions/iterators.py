@@ -3,6 +3,7 @@ itertools, and NumPy's."""
 
 import builtins
 import itertools
+import math
 import operator
 
 import numpy as np
@@ -12,8 +13,10 @@ from ..common.frames import locate
 from ..extents import numbers
 from ..values.array import Traced, TracedArray
 from ..values.outermost import trips_by_value
+from .builtins import REPLACED
 from .series import (
     Chain,
+    Endless,
     Islice,
     MappedSeries,
     Pairwise,
@@ -52,16 +55,16 @@ def range_(*args):
 
 
 def zip_(*parts, strict=False):
-    given = all_series(parts, None) if parts and not strict else None
+    given = all_series(parts, ()) if parts and not strict else None
     if given is not None:
         return Zipped(given, None if any(length(p) is None for p in given) else builtins.zip(*parts))
     return builtins.zip(*parts, strict=strict)
 
 
-def all_series(parts, unknown=False):
-    """Things to go through together as series; None where one is none. unknown: lengths may be."""
+def all_series(parts, but=(None, math.inf)):
+    """Things to go through together as series; None where one is none, or of such a length."""
     given = tuple([as_listed(p, True) for p in parts])
-    fine = all(rollable(p) and (unknown is None or length(p) is not None) for p in given)
+    fine = all(rollable(p) and length(p) not in but for p in given)
     return given if given and fine else None
 
 
@@ -71,12 +74,14 @@ def enumerate_(iterable, start=0):
         return builtins.enumerate(iterable, start)
     if length(part) is None:
         return Zipped((TracedRange(start, start + numbers.traced(count_of(part)), 1), part), None)
+    if length(part) == math.inf:
+        return builtins.enumerate(iterable, start)
     count = builtins.range(start, start + length(part))
     return Zipped((count, part), builtins.enumerate(iterable, start))
 
 
 def map_(function, *parts, **more):
-    given = None if more else all_series(parts)
+    given = None if more else all_series(parts, (None,))
     if given is not None:
         return MappedSeries(function, given, builtins.map(function, *parts))
     return builtins.map(function, *parts, **more)
@@ -90,6 +95,11 @@ def reversed_(x):
 def chain_(*parts):
     given = all_series(parts) if not any(isinstance(p, Zipped) for p in parts) else None
     return itertools.chain(*parts) if given is None else Chain(given, itertools.chain(*parts))
+
+
+def count_(start=0, step=1):
+    plain = itertools.count(start, step)
+    return Endless((start, step), plain) if type(start) is type(step) is int else plain
 
 
 def islice_(iterable, *args):
@@ -106,7 +116,7 @@ def pairwise_(iterable, /):
 
 
 def product(*parts, repeat=1):
-    if parts and repeat == 1 and all(rollable(p) and length(p) is not None for p in parts):
+    if parts and repeat == 1 and all(rollable(p) and length(p) not in (None, math.inf) for p in parts):
         return Product(parts, itertools.product(*parts))
     return itertools.product(*parts, repeat=repeat)
 
@@ -125,3 +135,8 @@ def nditer(otherwise, op, *args, **kwargs):
     if type(op) is TracedArray and not args and not kwargs and op.shadow.flags.c_contiguous and op.size:
         return Scanned(op)
     return otherwise(op, *args, **kwargs)
+
+
+REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, np.ndindex: ndindex}
+REPLACED |= {itertools.chain: chain_, itertools.count: count_, itertools.islice: islice_, itertools.pairwise: pairwise_}
+REPLACED |= {itertools.product: product, np.ndenumerate: ndenumerate}

@@ -6,11 +6,12 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 """
 
 import functools
+import math
 
 from ..common.errors import CannotRoll, ConcretizationError
 from ..common.frames import internal, locate
 from ..extents.numbers import operand
-from ..guards.state import cells, regions, restore
+from ..guards.state import cells
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
 from ..values.capturing import captured_or_taken
@@ -26,7 +27,7 @@ from .loop_ends import GONE, ended_after, leaving, left
 from .merge import pick
 from .open_generators import refuse_to_close, refuse_to_share
 from .rows import RowRoll
-from .run import Run
+from .trial import Trial
 
 FEW = 64  # trips written out at most, whatever they come to
 MANY = 1024  # and where they come to few equations
@@ -41,8 +42,9 @@ def each(iterable, body, orelse, rest, number):
     iterable = series.series_of(iterable, site.early) if current_trace() is not None else iterable
     if current_trace() is None or not series.rollable(iterable):
         return trip_by_trip(iter(iterable), body, orelse, rest, number)
+    kind = Unending if series.length(iterable) == math.inf else For
     with turning():
-        code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
+        code = kind(iterable, body, site, number, cells(body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
@@ -170,31 +172,6 @@ def visited(number):
     return (number, where.code, where.lasti) if where is not None else number
 
 
-class Trial(Run):
-    """A trial trip: kept, with all it did to names and objects, if it recorded nothing traced."""
-
-    def __init__(self, trip, slots):
-        super().__init__("trial", trip, slots, trial=True)
-        region = self.trace.region
-        self.kept = not self.recorded and not region.spoiled
-        if self.kept:
-            for slot, value in (*self.heap.items(), *self.values.items()):
-                slot.set(value)
-            for outer in regions():
-                outer.owned.update(region.owned)
-                break
-        else:
-            self.put_back()
-
-    def close(self):
-        self.put_back()
-        super().close()
-
-    def put_back(self):
-        for container, had in self.trace.region.saved.values():
-            restore(container, had)
-
-
 def no_more_trips():
     """No further trip."""
 
@@ -318,7 +295,10 @@ class For(LoopCapture):
 class While(LoopCapture):
     def __init__(self, test, body, site, number, named):
         super().__init__(body, site, number, named)
-        self.test = test
+        self.test, self.kept = test, 0  # trips that were run as Python does
+
+    def trip(self, k):
+        return self.body()
 
     def run(self, written=0, nested=0, reason=None):
         """nested: trips written out behind a test that data decides; reason: why the loop was not captured as one."""
@@ -328,22 +308,25 @@ class While(LoopCapture):
             if known is False:
                 return None
             if known and not self.memory.get("records"):
-                kept, code = self.probe(self.body)
+                kept, code = self.probe(functools.partial(self.trip, written))
                 if kept:
                     over, code = self.ended(code, None)
                     if over:
                         return code
+                    self.kept += 1
                     continue
                 self.memory["records"] = True
                 if code is not None and not code.may & {FALLS, CONTINUES}:  # it is the last one, and no loop, but for
-                    over, code = self.ended(self.body(), functools.partial(self.run, written + 1, nested, reason))
+                    onward = functools.partial(self.run, written + 1, nested, reason)
+                    over, code = self.ended(self.trip(written), onward)
                     if over:  # what an `except` of the trip does when the trial trip has not come to it
                         return code
+                    written += 1
                     continue
             seldom = known and fixpoint_memo.hopeless(self) and (written < FEW // 8 or written & written - 1)
             if nested < 3 and not seldom:
                 try:
-                    return self.rolled(going)
+                    return self.rolled(going, written)
                 except ONWARD:
                     raise
                 except RETRY as error:
@@ -365,18 +348,18 @@ class While(LoopCapture):
                     raise
                 except RETRY:
                     raise self.stuck(reason) from None
+            over, code = self.ended(self.trip(written), onward)
             written += 1
-            over, code = self.ended(self.body(), onward)
             if over:
                 return code
 
-    def rolled(self, going):
+    def rolled(self, going, first):
         """All trips as one loop, which begins with the answer `going`."""
         growing = Growing(self.number, None)
         made = lambda turn: RowRoll(
             growing.kept, (), self, turn, going=going, test=lambda: growing.answered(self.test)
         )
-        return grown_in(self, growing, made, lambda k: self.body())
+        return grown_in(self, growing, made, lambda k: self.trip(k + first if first else k))
 
     def stuck(self, reason):
         said = "this loop, whose test depends on data, cannot be captured: "
@@ -386,3 +369,14 @@ class While(LoopCapture):
         """A trip and those behind it."""
         over, code = self.ended(self.body(), onward)
         return code if over else onward()
+
+
+class Unending(While):
+    """A `for` over items that never end."""
+
+    def __init__(self, iterable, body, site, number, named):
+        super().__init__(lambda: True, body, site, number, named)
+        self.items = series.begun(iterable, True)
+
+    def trip(self, k):
+        return self.body(series.item(self.items, k + self.kept if self.kept else k))

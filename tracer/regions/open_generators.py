@@ -34,7 +34,8 @@ def refuse_to_share(items, named):
     items = items if frame is None else frame.f_locals.get("iterator", items)  # of the user's class: `objects.steps`
     if current_trace() is None or variable_name(items) is None and all(s.get() is not items for s in named.values()):
         return
-    text = f"data decide where a loop leaves {type(items).__name__}, an iterator that may be asked for more afterwards"
+    kind = type(getattr(items, "plain", items)).__name__
+    text = f"data decide where a loop leaves {kind}, an iterator that may be asked for more afterwards"
     raise UnsupportedError(message(text, locate(), "Go through a list or an array, and keep the number of the trip."))
 
 

@@ -13,6 +13,7 @@ from ..common.errors import CannotRoll, ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..extents.bounded import BoundedArray
+from ..guards.object_contents import StandIn
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -39,7 +40,7 @@ class TracedRange:
         )
 
 
-class Zipped:
+class Zipped(StandIn):
     """zip or enumerate of things a captured loop can run over; an ordinary iterator everywhere else."""
 
     def __init__(self, parts, plain):
@@ -54,7 +55,6 @@ class Zipped:
                 iter(part)  # one of them says why it has no end that is known
         self.parts = None  # begun: from here on a plain iterator
         return next(self.plain)
-
 
     def begun(self, early):
         """The items, for a loop to run over; here nothing is left then, or where the loop may end early, who knows
@@ -105,6 +105,10 @@ class MappedSeries(Zipped):
 
 class Chain(Zipped):
     """itertools.chain of such things."""
+
+
+class Endless(Zipped):
+    """itertools.count of ints: the items never end. parts: the first, and the step."""
 
 
 class Islice(Zipped):
@@ -242,7 +246,7 @@ def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Chain):
         return x.parts is not None and of_one_spec(x.parts)
-    if isinstance(x, Counting):
+    if isinstance(x, Counting | Endless):
         return x.parts is not None
     if isinstance(x, Listing):
         return x.parts is not None and type(as_listed(x.parts[0], True)) is Listed
@@ -291,9 +295,11 @@ def taken_from(x):
 
 
 def length(x):
-    """How many items: an int, or None where it is known at run time only."""
+    """How many items: an int, math.inf, or None where it is known at run time only."""
     if isinstance(x, Counting):
         return None
+    if isinstance(x, Endless):
+        return math.inf
     if isinstance(x, Selected | Islice):
         return len(x.kept)
     if isinstance(x, Chain):
@@ -312,6 +318,8 @@ def item(x, k):
     """The k-th item, for an int or a traced Python int known to be in range."""
     if isinstance(x, Counting):
         return x.parts[0].item(k)
+    if isinstance(x, Endless):
+        return x.parts[0] + k * x.parts[1]
     if isinstance(x, Product):
         return tuple(x.items(k))
     if isinstance(x, Islice):
@@ -383,7 +391,7 @@ def count_of(x):
     if isinstance(x, Pairwise):
         return max(length(x.parts[0]) - 1, 0)
     if isinstance(x, Zipped):
-        counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
+        counts = [count_of(p) if length(p) is None else length(p) for p in x.parts if length(p) != math.inf]
         return functools.reduce(numbers.least, counts)
     if type(x) is BoundedArray:
         return numbers.number(x.shape[0])
