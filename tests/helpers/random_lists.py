@@ -26,6 +26,14 @@ class Box:
 def twice(v):
     return v * 2
 
+def seldom(v):
+    if v > 50:
+        return None
+    return np.array([v, 0.5])
+
+def often(v):
+    return None if v > 0.4 else np.array([v, 0.5])
+
 """
 NUMBERS = (
     "{v} * 2", "{v} + 1.5", "abs({v})", "np.sin({v})", "({v} if {v} > 0 else 0.5)", "float({v})", "int({v} * 3)", "{v} > 0.2", "{v} * {s}",
@@ -78,7 +86,7 @@ class Program:
 
     def row(self):
         return self.r.choice([
-            "np.array([v, 1.0])", "[v, {e}]", "(v, {e})", "a * v", "[u * v for u in a]", "a[:2]", "np.zeros(2)", "[0.0, 1.0]", "(i0, v)",
+            "np.array([v, 1.0])", "[v, {e}]", "(v, {e})", "a * v", "[u * v for u in a]", "a[:2]", "np.zeros(2)", "[0.0, 1.0]", "(i0, v)", "seldom(v)", "often(v)",
         ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
 
     def statement(self):

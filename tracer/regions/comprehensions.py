@@ -21,6 +21,7 @@ from .growing import ONWARD, gone_through, shown_whole
 from .loops import RETRY, LoopCapture
 from .rows import RowMemory, RowRoll
 from .run import Run
+from .variants import that_is_there
 
 
 def collect(items, body, number, flat=False, test=None):
@@ -161,7 +162,7 @@ class Collect(LoopCapture):
 
         def turn(counter):
             k = TracedScalar(counter, int)
-            rows.store(self.trip(k + first if first else k), k, roll)
+            rows.store(that_is_there(self.trip(k + first if first else k), ("there", self.number)), k, roll)
 
         roll = RowRoll(lambda: [rows], series.taken_from(self.items), self, turn, turns=turns)
         roll.emit()

@@ -10,7 +10,8 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..guards.state import UNBOUND, regions
 from ..values.array import TracedScalar
-from ..values.storage import current_trace
+from ..values.room import assumed_room, require_room
+from ..values.storage import around_regions, current_trace
 from ..values.variant import Variant, canonical, cases, held, is_chosen_by_value, is_within
 
 
@@ -85,16 +86,25 @@ def narrowing(named, test, truth, body):
     return inside
 
 
-def that_is_there(x):
+def that_is_there(x, key=None):
     """What may be None or one other thing, where only the other can be kept, as in the items of a list that grows in a
-    captured loop: the other, which the program checks."""
+    captured loop: the other, which the program checks. key: a call that finds None goes on in another trace, which is
+    given what may be None; it is the same in each trace."""
     x = narrowed(x)
     kept = [case for case in cases(x) if case[0] is not None] if type(x) is Variant else []
     if len(kept) != 1 or kept[0][0] is UNBOUND or is_chosen_by_value(x) or not is_within(x, current_trace()):
         return x
     value, tests = kept[0]
+    trace = current_trace()
+    if key is not None and around_regions(trace).parent is None and trace.root.choices is not None:
+        with trace.root:
+            presumed = assumed_room(key, 0)
+        if presumed[0]:
+            return x
+        require_room(held(tests), presumed[1], 1)
+        return value
     text = message(NONE, locate(), "Keep such items apart, or give another number in the place of None.")
-    current_trace().check(held(tests), UnsupportedError, text)
+    trace.check(held(tests), UnsupportedError, text)
     return value
 
 
