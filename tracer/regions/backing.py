@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import CannotRoll, message, with_note
+from ..common.errors import CannotRoll, IntegerOverflow, message, with_note
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.container_phis import refuse_change_of_phi
@@ -85,6 +85,8 @@ class Backed:
     def begin(self, growing):
         """Make the array, in the trace around the loop."""
         self.growing, self.parts_held = growing, []
+        for x in self.leaves if self.mixed else ():
+            require_held(x, self.spec)
         for n, s in enumerate(merge.part_specs(self.spec)):
             leaves = [merge.component_leaves(x, self.spec)[n] for x in self.leaves] if self.mixed else self.leaves
             value = picking.stacked(leaves, s if self.mixed else self.spec).value
@@ -135,6 +137,7 @@ class Backed:
             if self.mixed and self.stored in (None, kind):
                 self.stored = kind
                 self.covering = self.covering or self.covers(given)
+                require_held(value, self.spec)
                 parts = merge.component_leaves(value, self.spec)
             elif kind == self.spec:
                 parts = [value]
@@ -200,6 +203,14 @@ class Backed:
         """Likewise, where data decide the kind of each."""
         values, tags = [np.copy(a).reshape(-1) for a in self.parts_held]
         return lambda n: merge.mixed(values[n].value, tags[n].value, self.spec)
+
+
+def require_held(x, spec):
+    """Check that an int among floats is one that a float holds."""
+    if type(x) is int and spec[2].kind in "fc" and int(float(x)) != x:
+        raise CannotRoll(message(merge.TOO_LARGE, locate()))
+    if merge.int_beyond_float(x, spec):
+        current_trace().check(merge.whole(x), IntegerOverflow, message(merge.TOO_LARGE, locate()))
 
 
 def spec_of(leaves):

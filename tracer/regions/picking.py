@@ -101,7 +101,7 @@ def stacked(items, spec):
     while trace.parent is not None and not any(v in trace.build.values for v in values):
         trace = trace.parent
     with trace:
-        return handle(list(items))
+        return handle(list(items)).astype(merge.type_of(spec).dtype, copy=False)
 
 
 def looked_up(owner, key):

@@ -218,3 +218,39 @@ def test_items_of_which_data_decide_the_kind(f, n):
     angles, ranges = rng.random(30) * 20, rng.random(30)
     for scale in (1.0, 0.5):
         assert repr(compiled(angles * scale, ranges, n)) == repr(f(angles * scale, ranges, n))
+
+
+def halves(a, m):
+    xs = [int(v * m) for v in a]
+    for i in range(2):
+        xs[i] = xs[i] * 0.5
+    return xs
+
+
+def halves_of_large(a, m):
+    xs = [3, 2**60 + 1, 2**53 + 1, int(m)]
+    for i in range(2):
+        xs[i] = xs[i] * 0.5 + a[i]
+    return xs
+
+
+def ints_among_floats(a, m):
+    xs = [0.5] * 4
+    for i in range(3):
+        xs[i] = int(a[i] * m) * 3
+    return xs
+
+
+def halves_in_rows(a, m):
+    xs = [[1, 2], [int(a[0] * m), 4]]
+    for i in range(2):
+        xs[i][1] = xs[i][0] * 0.5
+    return xs
+
+
+@pytest.mark.parametrize("f", [halves, halves_of_large, ints_among_floats, halves_in_rows])
+def test_floats_among_ints_that_data_give(f, falling_back):
+    """What the list held is as exact as it was, be it that Python answers."""
+    compiled, a = jit(f), np.array([0.4, -0.5, 1.3])
+    for m in (3.0, 9.1, 2.0**60, 5.0):
+        assert repr(compiled(a, m)) == repr(f(a, m))
