@@ -86,7 +86,8 @@ class Program:
 
     def row(self):
         return self.r.choice([
-            "np.array([v, 1.0])", "[v, {e}]", "(v, {e})", "a * v", "[u * v for u in a]", "a[:2]", "np.zeros(2)", "[0.0, 1.0]", "(i0, v)", "seldom(v)", "often(v)",
+            "np.array([v, 1.0])", "[v, {e}]", "(v, {e})", "a * v", "[u * v for u in a]", "a[:2]", "np.zeros(2)", "[0.0, 1.0]", "(i0, v)",
+            "seldom(v)", "often(v)",
         ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
 
     def statement(self):
