@@ -20,7 +20,7 @@ import numpy as np
 
 from ..common.errors import HOME, UnsupportedError, message
 from ..guards.instances import attributes, base_of, hidden, is_in_c, set_attributes
-from ..guards.object_contents import DRAWING, LOCKS, NUMPYS, is_fixed
+from ..guards.object_contents import DRAWING, LOCKS, NUMPYS, StandIn, is_fixed, shown_kind
 from ..guards.reliance import of_user
 from ..guards.state import UNBOUND
 from ..guards.subclasses import Blank, with_class
@@ -46,7 +46,7 @@ def is_value(x):
         return is_named(x)
     home = kind.__module__.partition(".")[0]
     if home == HOME:  # functions that transforms give are made of parts of ours
-        return hidden(x) is None
+        return not isinstance(x, StandIn) and hidden(x) is None
     if isinstance(x, (enum.Enum, np.finfo, np.iinfo)) or home in JAX:
         return True
     return not of_user(kind) and not isinstance(x, STATEFUL) and is_fixed(x)
@@ -68,7 +68,7 @@ def is_named(x):
 def refuse_shared(x):
     """Refuse to hand out an object that all calls would have in common."""
     refuse_suspended(x)
-    what = f"the function returns or stores a {type(x).__name__}"
+    what = f"the function returns or stores a {shown_kind(x)}"
     if hidden(x) is None:
         text = f"{what} that it has made, which would be one and the same for all calls"
     else:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...backends.numpy import callable_of
 from ...ir.core import Func, Lit
+from ...ir.ops import OPS
 from ...ir.ops.drawing import FAMILIES
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
@@ -48,7 +49,10 @@ class Maker(Draw):
     """The making of a generator."""
 
     def __call__(self, env):
-        return self.function(env)
+        try:
+            return self.function(env)
+        except Exception:  # of seeds that are refused: the program raises where it comes there
+            return self.function(SEEN)
 
 
 class ByWayGenerator:
@@ -80,15 +84,35 @@ class DrawEnvironment(list):
         given = []
         for how, x in seed.taken:
             given.append(self.leaves[x] if how == "argument" else x.get() if how == "read" else self[x.index])
-        return int(np.asarray(seed.computed(*given)[0]))
+        return seed.kind(np.asarray(seed.computed(*given)[0]))
+
+
+class TrialEnvironment:
+    """Stands for the environment of a call in which all seeds are what they were in the call that is traced, or one
+    number."""
+
+    def __init__(self, number=None):
+        self.given = number
+
+    def number(self, seed):
+        return seed.now if self.given is None else seed.kind(self.given)
+
+
+SEEN = TrialEnvironment()
+EDGES = {-1: lambda x: OPS["ge"](x, Lit(0, x.type)), 2**32: lambda x: OPS["lt"](x, Lit(2**32, x.type))}
 
 
 class Seed:
-    """An int that the program of a call computes before it draws. now: what it is in the call that is traced."""
+    """An int that the program of a call computes before it draws. now: what it is in the call that is traced; kind: its
+    Python type."""
 
     def __init__(self, traced, draws):
         root, value = current_trace().root, traced.value
-        self.now = known_number(value)
+        if root.trying:
+            text = "a random generator is seeded with a traced number within `try`"
+            raise UnsupportedError(message(text, locate(), HINT))
+        self.value, self.kind = value, int if traced.weak is int else traced.dtype.type
+        self.now = self.kind(known_number(value))
         params = {p: ("argument", k) for k, p in enumerate(root.build.params)}
         params |= {v: ("read", read) for read, v in root.outside.inputs if isinstance(read, Read)}
         params |= {v: ("draw", draw) for draw, v in draws.taken}
@@ -107,6 +131,16 @@ class Seed:
         self.taken = list(used.values())
         eqns = [e for e in root.build.eqns if e in needed]
         self.computed = callable_of(Func("seed", list(used), eqns, [value]))
+
+
+def check_seeds(seeds, make):
+    """Have the program raise what the maker of a generator raises of seeds that it does not take; make(environment)."""
+    for number, fits in EDGES.items() if seeds else ():
+        try:
+            make(TrialEnvironment(number))
+        except Exception as error:
+            for seed in seeds:
+                current_trace().check(fits(seed.value), type(error), message(str(error), locate()))
 
 
 TEXT = "a random generator is seeded with numbers that only the running program knows"

@@ -22,7 +22,7 @@ from ..values.array import TracedArray, TracedScalar
 from ..values.mixed import has_mixed
 from ..values.speculate import contents
 from ..values.storage import current_trace
-from .draw_sources import GENERATORS, ByWayGenerator, Draw, DrawEnvironment, Maker, Seed, is_seed
+from .draw_sources import GENERATORS, ByWayGenerator, Draw, DrawEnvironment, Maker, Seed, check_seeds, is_seed
 from .running_draws import Late, RunningDraws, draw_type, traced_like
 
 LEGACY = np.random.rand.__self__
@@ -53,6 +53,7 @@ CLOCKS = {getattr(time, n) for n in CLOCKS if hasattr(time, n)}
 COMMON = frozenset(x for x in vars(builtins).values() if callable(x))  # that are called most; none of them draws
 LOOPS = ("loop", "map", "call", "external")  # of which equations say not how much they compute
 LITTLE = 256  # elements that are computed in no time
+FILLING = "random", "standard_normal", "standard_exponential"  # which take `out`
 REORDERS = ("permutation", "shuffle", "choice")
 STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
 # what stands for the traced arguments of a draw, by their places, until a method takes them; None: 1 for numbers, and
@@ -107,6 +108,7 @@ class Draws(RunningDraws):
         self.late = False  # whether the program itself has drawn
         self.drawn = {}  # Value -> what it is in this call, of draws before the launch and states behind them
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
+        self.numbered = []  # Seeds
         self.unseeded = {}  # id -> a seed that took its entropy from the system
         self.environments, self.numbers = {}, itertools.count()
 
@@ -137,6 +139,7 @@ class Draws(RunningDraws):
 
     def anew(self, maker, args, kwargs):
         """-> (a function that makes it again for the environment of a call, of seeds that are made again; it)."""
+        before = len(self.numbered)
         given = [self.seed(x) for x in args], {k: self.seed(x) for k, x in kwargs.items()}
         plain, keyed = [now for _, now in given[0]], {k: now for k, (_, now) in given[1].items()}
 
@@ -144,7 +147,9 @@ class Draws(RunningDraws):
             return maker(*[x(env) for x, _ in given[0]], **{k: x(env) for k, (x, _) in given[1].items()})
 
         again.__name__ = maker.__name__
-        return again, maker(*plain, **keyed)
+        made = maker(*plain, **keyed)
+        check_seeds(self.numbered[before:], again)
+        return again, made
 
     def seed(self, x):
         """-> (what gives an argument of a generator that is made, it in this call)."""
@@ -152,7 +157,7 @@ class Draws(RunningDraws):
             parts, kind = [self.seed(part) for part in x], type(x)
             return lambda env: kind([again(env) for again, _ in parts]), kind([now for _, now in parts])
         if is_seed(x):
-            seed = Seed(x, self)
+            self.numbered.append(seed := Seed(x, self))
             return lambda env: env.number(seed), seed.now
         if is_traced(x):
             text = "a random generator is seeded with traced numbers that are no ints"
@@ -202,6 +207,8 @@ class Draws(RunningDraws):
         if isinstance(generator, random.Random) and name == "uniform" and len(args) == 2 and has_mixed(args):
             low, high = args  # of a kind that data decide: as Python computes it
             return low + (high - low) * self.draw(generator, "random", (), {})
+        if kwargs.get("out") is not None or name in FILLING and len(args) > 2:
+            return self.filled(generator, name, args, kwargs)
         if name == "shuffle" and not isinstance(args[0], TracedArray):
             advice = "Shuffle an array that is traced, or draw rng.permutation(n)."
             raise UnsupportedError(message(f"a {type(args[0]).__name__} is shuffled", locate(), advice))
@@ -212,6 +219,16 @@ class Draws(RunningDraws):
             args[0][...] = args[0][rows]
             return None
         return self.draw(generator, name, args, kwargs)
+
+    def filled(self, generator, name, args, kwargs):
+        """A draw into an array."""
+        out = kwargs.get("out")
+        fits = isinstance(out, TracedArray) and out.dtype == np.float64 and name in FILLING and not args
+        if not fits or kwargs.keys() - {"out", "method"}:
+            text = f"{name}() draws into `out`, otherwise than float64 numbers into a whole array"
+            raise UnsupportedError(message(text, locate(), "Assign what it gives: x[...] = rng.random(x.shape)."))
+        out[...] = self.draw(generator, name, (), {"size": out.shape} | {k: x for k, x in kwargs.items() if k != "out"})
+        return out
 
     def clock(self, f, args):
         """A clock, read where it stands: before the program where nothing is computed before it, behind all that is

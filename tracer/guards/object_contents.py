@@ -115,6 +115,11 @@ class StandIn:
     """An iterator of ours that stands for one of Python's, `plain`."""
 
 
+def shown_kind(x):
+    """The name of an object's class, as the user knows it."""
+    return type(x.plain if isinstance(x, StandIn) else x).__name__
+
+
 def is_advanced(x):
     """Whether an object is used up by being looked at."""
     if isinstance(x, io.StringIO | io.BytesIO):

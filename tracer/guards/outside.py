@@ -30,7 +30,7 @@ from .effects import Original
 from .function_reads import FunctionReads
 from .guard import MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
 from .instances import hidden, is_plain
-from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
+from .object_contents import CODE, LOCKS, NUMPYS, is_advanced, shown_kind
 from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
@@ -363,7 +363,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         """Refuse to give out an object made in the trace whose state every call would find as the call before has left
         it."""
         if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
-            made = f"the function returns or stores a {type(getattr(x, 'plain', x)).__name__} that it has made"
+            made = f"the function returns or stores a {shown_kind(x)} that it has made"
             text = f"{made}, which would be one and the same for all calls"
             hint = (
                 "Return what it gives, as a list, and make it of that outside."

@@ -24,12 +24,16 @@ from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
 from ..rewriter.expressions import HOOK
 from .container_methods import changed_by
+from .draw_sources import GENERATORS, put_back, states
 from .guard import MISSING
 from .object_contents import content_restorer
 from .purity import PURE, is_foreign, listed, place_of, verdict
 from .reliance import library, of_user
 from .state import Slot
 
+WHOLE = types.ModuleType, type, types.FunctionType
+LEGACY = np.random.rand.__self__
+DRAWS = {n for g in (np.random.Generator, np.random.RandomState) for n in dir(g) if not n.startswith("_")}
 OURS, LIBRARY, STRAY = "ours", "library", "stray"
 NUMPY = os.path.dirname(np.__file__) + os.sep
 SPOKEN = {print}  # pure only by the stand-ins that captured code calls
@@ -99,6 +103,22 @@ def is_slotted(kind):
     return False
 
 
+def generators_of(frame):
+    """The random generators that the code of a frame may draw from: those that it holds or names, and attributes of
+    objects that it does."""
+    found = {id(LEGACY): LEGACY}
+    held = [*frame.f_locals.values(), *[frame.f_globals.get(n) for n in frame.f_code.co_names]]
+    for x in held:
+        parts = () if isinstance(x, WHOLE) else getattr(x, "__dict__", {}).values()
+        found |= {id(g): g for g in (x, *parts) if isinstance(g, GENERATORS)}
+    return list(found.values())
+
+
+@functools.lru_cache(1024)
+def names_within(code):
+    return frozenset(code.co_names)
+
+
 def restorer(read):
     """A function that gives an attribute of a module, or an object, back what it holds."""
     if read.kind != "attribute":
@@ -115,6 +135,7 @@ class Unhooked:
         self.outside, self.on, self.before = outside, False, None
         self.lasting = False  # whether to the end of the trace
         self.known = {}  # id of a code -> (it, its kind)
+        self.drawing = {}  # id of a frame -> (it, [(a generator that it may draw from, its state)])
         self.entered = {}  # id of a frame -> (it, the Reads of what it may change, what undoes that)
         self.classes = set()
         self.comparing = None  # the frames seen by a call that compares for itself what has changed
@@ -146,6 +167,7 @@ class Unhooked:
                 for _, reads, undo in self.entered.values():
                     self.put_back(reads, undo)
             self.entered.clear()
+            self.drawing.clear()
             sys.unraisablehook = self.unraisable
             if hasattr(self.before, "enable"):  # a profiler written in C
                 sys.setprofile(None)
@@ -214,6 +236,8 @@ class Unhooked:
     def enter(self, frame):
         """A function without hooks begins, or a generator goes on."""
         code = frame.f_code
+        if not DRAWS.isdisjoint(names_within(code)):
+            self.drawing[id(frame)] = frame, states(generators_of(frame))
         if id(frame) in self.entered:
             return
         local = dict(frame.f_locals)
@@ -268,6 +292,10 @@ class Unhooked:
 
     def leave(self, frame):
         """A function without hooks returns, or a generator waits."""
+        held, drawn = self.drawing.pop(id(frame), (None, ()))
+        if held is frame and repr(states([g for g, _ in drawn])) != repr(drawn):
+            put_back(drawn)
+            self.refuse("draws random numbers")
         kept = self.entered.get(id(frame))
         if kept is None or kept[0] is not frame:
             return
@@ -280,8 +308,8 @@ class Unhooked:
     def put_back(self, reads, undo):
         """Give what a function has changed what it held -> its Reads."""
         changed = self.outside.changed(reads)
-        for put_back in undo if changed else ():
-            put_back()
+        for give_back in undo if changed else ():
+            give_back()
         return changed
 
     def call(self, f):

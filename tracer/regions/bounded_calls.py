@@ -18,7 +18,6 @@ from ..guards import state
 from ..rewriter.sites import next_site
 from ..values.array import TracedScalar
 from ..values.storage import current_trace
-from . import series
 from .bounded_lists import bounded_list, started
 from .branch import choose
 from .builtins import check
@@ -26,6 +25,7 @@ from .convert import convert
 from .folds import Generated, all_loop, any_loop, item_at, sum_where_loop
 from .growing import appending, gone_through, list_behind, shown_whole
 from .list_changes import extending, popping
+from .stand_ins import Counting
 
 ITEMS = next_site(())
 METHODS, FUNCTIONS = {}, {}
@@ -160,7 +160,7 @@ def truth_of(held):
 
 def line(held):
     """A Generated of the items, for the loops that folds are written as."""
-    return Generated(series.Counting(held), None, ITEMS)
+    return Generated(Counting(held), None, ITEMS)
 
 
 @answers_for(FUNCTIONS, sum)

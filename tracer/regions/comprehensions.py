@@ -21,6 +21,7 @@ from .growing import ONWARD, gone_through, shown_whole
 from .loops import RETRY, LoopCapture
 from .rows import RowMemory, RowRoll
 from .run import Run
+from .stand_ins import Selected
 from .variants import that_is_there
 
 
@@ -37,7 +38,7 @@ def collect(items, body, number, flat=False, test=None):
         return own(in_one_list(shown_whole(found)) if flat else found)
     kept = decided_places(items, test) if test is not None and captured(items) else None
     if captured(items) and (test is None or kept is not None):
-        items = series.Selected(items, kept) if kept is not None else items
+        items = Selected(items, kept) if kept is not None else items
         found = Collect(items, body, number).run()
     else:
         found = [body(x) for x in items if test is None or test(x)]

@@ -15,6 +15,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import SOURCES
+from ..guards.draws import GENERATORS, refuse_state
 from ..guards.instances import attributes, blank, is_plain, set_attributes
 from ..guards.reliance import library
 from ..guards.state import SEEN_THROUGH, UNBOUND, Slot, own
@@ -96,6 +97,8 @@ def other(x, real, *args):
     """A copy of what is more than its attributes, by `copy` itself."""
     kind = type(x)
     outside = current_trace().root.outside
+    if isinstance(x, GENERATORS):
+        refuse_state(getattr(real, "__name__", "copy"))
     if not library(kind) and not isinstance(x, type) and outside.knows(x):
         text = f"a {kind.__name__} from outside is copied, of which attributes are not all there is"
         raise UnsupportedError(

@@ -31,6 +31,7 @@ from .convert import CELL, convert
 from .growing import gone_through, shown_whole
 from .open_generators import refuse_to_share
 from .sequences import extreme_by_key, folded
+from .stand_ins import Listing, Zipped
 
 ITEMS = next_site(())
 
@@ -211,14 +212,14 @@ def list_(*args):
         kind = args[0].weak or args[0].dtype.type
         name = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
         raise with_note(TypeError, message(f"'{name}' object is not iterable", locate()))
-    if len(args) == 1 and isinstance(args[0], series.Zipped) and series.rollable(args[0]):
+    if len(args) == 1 and isinstance(args[0], Zipped) and series.rollable(args[0]):
         return collect(args[0], itself, ITEMS)
     return own(list(*args))
 
 
 @replaces(tuple)
 def tuple_(*args):
-    return tuple(list_(*args)) if args and isinstance(args[0], series.Zipped) else tuple(*args)
+    return tuple(list_(*args)) if args and isinstance(args[0], Zipped) else tuple(*args)
 
 
 def itself(x):
@@ -278,7 +279,7 @@ def accumulate_(iterable, func=operator.add, *, initial=None):
         return found
 
     found = [held["total"], *collect(range(initial is None, g.many), step, ITEMS)]
-    return series.Listing((found,), iter(found))
+    return Listing((found,), iter(found))
 
 
 def item_at(g, k):

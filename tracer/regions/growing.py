@@ -26,7 +26,7 @@ from .counting import CountedList, CountsIn
 from .fixpoint import LAST
 from .lengthening import Lengthened, begin_as_before, prove, remember_growth, undo
 from .rows import RowMemory
-from .series import Counting
+from .stand_ins import Counting
 from .variants import that_is_there
 
 ONWARD = (AppendsTo, GivenUp)  # of what a loop may not be captured for, what a loop around has to know

@@ -14,22 +14,8 @@ from ..extents import numbers
 from ..values.array import Traced, TracedArray
 from ..values.outermost import trips_by_value
 from .builtins import REPLACED
-from .series import (
-    Chain,
-    Endless,
-    Islice,
-    MappedSeries,
-    Pairwise,
-    Product,
-    Reversed,
-    Scanned,
-    TracedRange,
-    Zipped,
-    as_listed,
-    count_of,
-    length,
-    rollable,
-)  # fmt: skip
+from .series import Product, Scanned, TracedRange, as_listed, count_of, length, rollable
+from .stand_ins import Chain, Endless, Islice, MappedSeries, Pairwise, Reversed, Zipped, iterators_within
 
 
 def range_(*args):
@@ -64,7 +50,8 @@ def zip_(*parts, strict=False):
 def all_series(parts, but=(None, math.inf)):
     """Things to go through together as series; None where one is none, or of such a length."""
     given = tuple([as_listed(p, True) for p in parts])
-    fine = all(rollable(p) and length(p) not in but for p in given)
+    within = [id(y) for p in given for y in iterators_within(p)]  # one that is twice there is advanced by both
+    fine = all(rollable(p) and length(p) not in but for p in given) and len({*within}) == len(within)
     return given if given and fine else None
 
 

@@ -25,7 +25,7 @@ from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .loop_ends import GONE, ended_after, leaving, left
 from .merge import pick
-from .open_generators import refuse_to_close, refuse_to_share
+from .open_generators import next_without_effects, refuse_to_close, refuse_to_share
 from .rows import RowRoll
 from .trial import Trial
 
@@ -113,22 +113,22 @@ class LoopCapture:
         """Trips that are written out -> how the loop ended: where data decide that one leaves it, each behind it is a
         branch, which comes where none has left."""
         code = None  # how those so far have ended, where data decide
-        for trip in trips:
-            if current_trace() is not None:
-                spend_trip()
+        trips = iter(trips)
+        while True:
             going = code is None or code.status < BREAKS
             known = decided(going)
             if known is False:
                 return left(code)
-            if known:
-                code = trip()
-            else:
-                code = self.unless_left(going, trip, leaving(code))
+            trip = next(trips, None) if known else next_without_effects(trips)
+            if trip is None:
+                return None if code is None else ended_after(code)
+            if current_trace() is not None:
+                spend_trip()
+            code = trip() if known else self.unless_left(going, trip, leaving(code))
             if code is not None and not code.may - {FALLS, CONTINUES}:
                 code = None
             elif code is not None and not code.open:
                 return GONE if code.may == BREAK.may else code
-        return None if code is None else ended_after(code)
 
     def fork(self, code, onward, gone):
         """The other trips where one that ended with `code` leads on, else `gone`."""

@@ -41,8 +41,8 @@ from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
 from .keys import member, members
-from .series import Counting
 from .special import looked_up
+from .stand_ins import Counting
 from .variants import of_each
 
 QUICK = frozenset(

@@ -11,6 +11,7 @@ import types
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate, variable_name
+from ..guards.object_contents import shown_kind
 from ..values.storage import current_trace
 
 PASSING_ON = {"CALL_INTRINSIC_1", "CLEANUP_THROW"}  # what begins the handlers that Python itself puts around a `yield`
@@ -34,9 +35,21 @@ def refuse_to_share(items, named):
     items = items if frame is None else frame.f_locals.get("iterator", items)  # of the user's class: `objects.steps`
     if current_trace() is None or variable_name(items) is None and all(s.get() is not items for s in named.values()):
         return
-    kind = type(getattr(items, "plain", items)).__name__
-    text = f"data decide where a loop leaves {kind}, an iterator that may be asked for more afterwards"
+    text = f"data decide where a loop leaves {shown_kind(items)}, an iterator that may be asked for more afterwards"
     raise UnsupportedError(message(text, locate(), "Go through a list or an array, and keep the number of the trip."))
+
+
+def next_without_effects(trips):
+    """The next trip of a loop that data may have left, None where there is none; refused where making its item draws or
+    acts on the world."""
+    trace = current_trace()
+    eqns, draws = trace.build.eqns, trace.root.outside and trace.root.outside.draws
+    before, drawn = len(eqns), draws and len(draws.list)
+    trip = next(trips, None)
+    if any(e.effect or e.op.name == "draw" for e in eqns[before:]) or draws and len(draws.list) > drawn:
+        text = "data decide whether a loop is left before an item is made that draws, or acts on the world"
+        raise UnsupportedError(message(text, locate(), "Make the items in the body of the loop."))
+    return trip
 
 
 def waits_within(generator):

@@ -15,7 +15,7 @@ from ..common.origin import is_user
 from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
-from ..values.texts import TracedText
+from ..values.texts import VIEWS, TracedText
 from ..values.variant import variants_in
 from .builtins import replaces
 from .convert import CELL
@@ -45,7 +45,7 @@ def nested_leaves(x):
     """What is in lists, tuples and dicts, whatever their keys are."""
     if isinstance(x, dict):
         return [leaf for v in x.values() for leaf in nested_leaves(v)]
-    if isinstance(x, list | tuple):
+    if isinstance(x, list | tuple | VIEWS[0] | VIEWS[1]):
         return [leaf for v in x for leaf in nested_leaves(v)]
     return [x]
 
@@ -182,6 +182,10 @@ class Later:
             at, kind = len(self.operands), None if isinstance(x, TracedArray) else x.weak or x.dtype.type
             self.operands.append(x.value)
             return lambda given: np.asarray(given[at]) if kind is None else kind(np.asarray(given[at])[()])
+        if isinstance(x, VIEWS):
+            parts = self.planned(dict(x) if isinstance(x, VIEWS[1]) else dict(enumerate(x)))
+            shown = dict.items if isinstance(x, VIEWS[1]) else dict.values
+            return lambda given: shown(parts(given))
         if isinstance(x, dict):
             parts = {k: self.planned(v) for k, v in x.items()}
             return lambda given: {k: p(given) for k, p in parts.items()}

@@ -1,8 +1,6 @@
 """What a captured `for` runs over: ranges, arrays, `enumerate`, `zip`, `reversed` and products of them, each with its
 k-th item."""
 
-import builtins
-import copy
 import functools
 import itertools
 import math
@@ -13,7 +11,6 @@ from ..common.errors import CannotRoll, ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..extents.bounded import BoundedArray
-from ..guards.object_contents import StandIn
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -21,6 +18,18 @@ from ..values.elements import MANY
 from ..values.ranges import interval
 from ..values.storage import Storage, current_trace
 from . import merge
+from .stand_ins import (
+    Chain,
+    Counting,
+    Endless,
+    Islice,
+    Listing,
+    MappedSeries,
+    Pairwise,
+    Reversed,
+    Selected,
+    Zipped,
+)  # fmt: skip
 
 
 class TracedRange:
@@ -40,46 +49,6 @@ class TracedRange:
         )
 
 
-class Zipped(StandIn):
-    """zip or enumerate of things a captured loop can run over; an ordinary iterator everywhere else."""
-
-    def __init__(self, parts, plain):
-        self.parts, self.plain = parts, plain
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self.plain is None:
-            for part in self.parts:
-                iter(part)  # one of them says why it has no end that is known
-        self.parts = None  # begun: from here on a plain iterator
-        return next(self.plain)
-
-    def begun(self, early):
-        """The items, for a loop to run over; here nothing is left then, or where the loop may end early, who knows
-        what."""
-        rest = copy.copy(self)
-        rest.parts, rest.plain = [begun(p, early) for p in self.parts], None
-        self.parts, self.plain = None, Left() if early else builtins.iter(())
-        return rest
-
-
-class Left:
-    """An iterator over which a captured loop has run that may have ended early."""
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        text = "an iterator is asked for more items after a captured loop over it, which may have left some of them"
-        raise ConcretizationError(message(text, locate(), "Make a list of it first, or run over the indices."))
-
-
-class Reversed(Zipped):
-    """reversed() of such a thing."""
-
-
 class Product(Zipped):
     """itertools.product or np.ndindex: the last part runs fastest."""
 
@@ -93,49 +62,6 @@ class Product(Zipped):
             if isinstance(at, TracedScalar) and at.value.eqn is not None:
                 numbers.bounded(at.value, 0, count - 1)
             yield item(part, at)
-
-
-class MappedSeries(Zipped):
-    """map() of such things."""
-
-    def __init__(self, function, parts, plain):
-        super().__init__(parts, plain)
-        self.function = function
-
-
-class Chain(Zipped):
-    """itertools.chain of such things."""
-
-
-class Endless(Zipped):
-    """itertools.count of ints: the items never end. parts: the first, and the step."""
-
-
-class Islice(Zipped):
-    """itertools.islice of such a thing: the items whose numbers are `kept`, a range."""
-
-    def __init__(self, parts, plain, kept):
-        super().__init__(parts, plain)
-        self.kept = kept
-
-
-class Pairwise(Zipped):
-    """itertools.pairwise of such a thing."""
-
-
-class Counting(Zipped):
-    """The items of a list of which data decide how many it has."""
-
-    def __init__(self, held):
-        super().__init__((held,), self.settled(held))
-
-    @staticmethod
-    def settled(held):
-        yield from held.settled()
-
-
-class Listing(Zipped):
-    """An iterator over a list that nobody else has."""
 
 
 class Listed:
@@ -194,14 +120,6 @@ def scanned(line, k):
     shown = found.shadow.view()
     shown.flags.writeable = False
     return TracedArray(found.storage, found.chain, found.type, shown)
-
-
-class Selected(Zipped):
-    """Those items of a series whose numbers are given."""
-
-    def __init__(self, part, kept):
-        super().__init__((part,), None)
-        self.kept = kept
 
 
 def as_listed(x, plain=False):
@@ -277,7 +195,7 @@ def begun(x, early=False):
         return begun(as_listed(x.parts[0], True), early)
     if isinstance(x, Counting):
         return x
-    found = x.begun(early) if isinstance(x, Zipped) else x
+    found = x.begun(early, begun) if isinstance(x, Zipped) else x
     if type(found) is Chain:
         found.whole = np.concatenate([handle(p.columns[0][0] if type(p) is Listed else p) for p in found.parts])
     return found

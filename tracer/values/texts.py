@@ -95,6 +95,14 @@ TracedText.__float__ = lambda self: float(self._text())
 TracedText.__complex__ = lambda self: complex(self._text())
 
 
+VIEWS = type({}.values()), type({}.items())
+
+
+def remade_view(x, change):
+    """A dict view of what a view shows, changed."""
+    return change(dict(x)).items() if isinstance(x, VIEWS[1]) else change(dict(enumerate(x))).values()
+
+
 def held_now(x):
     """Values in containers as they are now: those of arrays, which may be written, are held on to."""
     if isinstance(x, TracedArray):
@@ -103,6 +111,8 @@ def held_now(x):
         return x.copy()
     if type(x) is dict:
         return {k: held_now(v) for k, v in x.items()}
+    if isinstance(x, VIEWS):
+        return remade_view(x, held_now)
     return type(x)(map(held_now, x)) if type(x) in (list, tuple) else x
 
 

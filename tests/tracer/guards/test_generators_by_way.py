@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from wengert import jit
+from wengert.tracer.common.errors import WengertError
 from wengert.tracer.guards.draw_sources import states
 
 
@@ -159,6 +160,8 @@ def same(got, want):
         return type(got) is type(want) and drawn_from(got) == drawn_from(want)
     if isinstance(want, tuple):
         return type(got) is tuple and len(got) == len(want) and all(map(same, got, want))
+    if isinstance(want, list):
+        return type(got) is list and len(got) == len(want) and all(map(same, got, want))
     return type(got) is type(want) and np.allclose(got, want, 1e-14) if isinstance(want, float | np.ndarray) else got == want
 
 
@@ -245,3 +248,165 @@ def test_a_seed_that_numpy_refuses_raises_where_python_does():
     compiled = jit(seeded_later)
     for seed, n in [(3, 4), (4, 4), (5, 4), (6, 4), (1, 4), (1, 0), (6, 0), (7, 4)]:
         assert same(outcome(compiled, (seed, n))[0], outcome(seeded_later, (seed, n))[0]), (seed, n)
+
+
+def seeded_behind_a_test(x, seed):
+    if seed < 0:
+        return x
+    return np.random.default_rng(seed).random() + x
+
+
+def seeded_behind_data(x, seed):
+    if x[0] > 5:
+        return x
+    return np.random.default_rng(seed).random() + x
+
+
+def seeded_behind_an_exception(x, seed):
+    if x.sum() > 99:
+        raise KeyError("first")
+    return np.random.default_rng(seed).random() + x
+
+
+def seeded_behind_an_index(x, seed):
+    y = x[seed]
+    return np.random.default_rng(seed - 2).random() + y
+
+
+def seeded_in_try(x, seed):
+    try:
+        return np.random.default_rng(seed).random() + x
+    except ValueError:
+        return x
+
+
+def seeded_behind_print(x, seed):
+    a = np.random.default_rng(abs(seed)).random()
+    print("hello")
+    return np.random.default_rng(seed).random() + a
+
+
+def seeded_too_large(x, seed):
+    return np.random.default_rng(int(x[1]) + seed).random()
+
+
+def seeded_by_square(x, seed):
+    return np.random.default_rng(seed * seed).random()
+
+
+def seeded_python(x, seed):
+    return x + random.Random(seed).random()
+
+
+def seeded_state(x, seed):
+    return np.random.RandomState(seed).rand(2) + x[:2]
+
+
+def seeded_list(x, seed):
+    return np.random.default_rng([seed, 2]).random()
+
+
+def seeded_bits(x, seed):
+    return np.random.Generator(np.random.PCG64(seed)).random()
+
+
+LATER = [
+    (seeded_behind_a_test, (6, 7, 8, 9, -1, 5)), (seeded_behind_data, (6, 7, 8, 9, -1, 3)), (seeded_behind_an_exception, (6, 7, 8, 9, -1)),
+    (seeded_behind_an_index, (3, 2, 3, 2, -9, 1, 0)), (seeded_in_try, (1, 2, 3, 4, -1, 5)), (seeded_behind_print, (1, 2, 3, -1, 4)),
+    (seeded_too_large, (1, 2, 3, 2**63 - 1, 5)), (seeded_by_square, (1, 2, 3, 2**40, 5)), (seeded_state, (1, 2, 3, 2**33, -1, 5)),
+    (seeded_python, (1, 2, 3, np.int64(5), np.int64(6), 7, -3)), (seeded_list, (1, 2, 3, -1, 5)), (seeded_bits, (1, 2, 3, -1, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("f, seeds", LATER)
+def test_seeds_that_are_refused_raise_where_python_does(f, seeds, whole, capsys, falling_back):
+    compiled = jit(f, whole=whole)
+    for seed in seeds:
+        for scale in (1.0, 100.0):
+            x = np.arange(4.0) * scale
+            want, said = outcome(f, (x, seed))[0], capsys.readouterr().out
+            got, told = outcome(compiled, (x, seed))[0], capsys.readouterr().out
+            if whole and type(got) is tuple and issubclass(got[0], WengertError):
+                continue  # in `try`, or beyond 64 bits
+            assert same(got, want) and said == told, (seed, scale, got, want)
+
+
+def filled(x, rng):
+    rng.random(out=x)
+    return x
+
+
+def filled_part(x, rng):
+    rng.standard_normal(out=x[:2])
+    return x
+
+
+def filled_new(x, rng):
+    made = np.empty(3)
+    return rng.random(out=made) is made, made
+
+
+def permuted(x, rng):
+    rng.permuted(x, out=x)
+    return x
+
+
+def filled_gamma(x, rng):
+    return rng.standard_gamma(2.0, out=x)
+
+
+def copied(x, rng):
+    y = rng.random()
+    return copy.deepcopy(rng).random(), rng.random(), y
+
+
+def by_generator(x, rng):
+    def drawn():
+        for _ in range(3):
+            yield rng.random()
+
+    for v in drawn():
+        x[0] = x[0] * 0.5 + rng.random() - v
+    return x[0]
+
+
+def by_generator_of_an_object(x, rng):
+    held = types.SimpleNamespace(rng=rng)
+
+    def drawn():
+        while True:
+            yield held.rng.random()
+
+    total = 0.0
+    for _, v in zip(range(30), drawn()):
+        total = total + v * rng.random()
+    return total
+
+
+def left_by_data(x, rng):
+    for v in (rng.random() for _ in range(6)):
+        x[0] += v
+        if v > 0.5:
+            break
+    return rng.random()
+
+
+def sorted_by_draws(x, rng):
+    return sorted(range(6), key=lambda _: rng.random()), rng.random()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "f",
+    [filled, filled_part, filled_new, permuted, filled_gamma, copied, by_generator, by_generator_of_an_object, left_by_data, sorted_by_draws],
+)
+def test_draws_at_odds_with_tracing(f, whole, falling_back):
+    compiled = jit(f, whole=whole)
+    for k in range(3):
+        given = lambda k=k: (np.arange(4.0), np.random.default_rng(k))
+        got, want = outcome(compiled, args := given()), outcome(f, given())
+        if whole and type(got[0]) is tuple and got[0] and type(got[0][0]) is type and issubclass(got[0][0], WengertError):
+            assert np.array_equal(args[0], given()[0]) and drawn_from(args[1]) == drawn_from(given()[1])
+            continue
+        assert same(got[0], want[0]) and got[1] == want[1], (k, got[0], want[0])

@@ -2,6 +2,7 @@
 
 # ruff: noqa: B007, C417
 
+import copy
 import itertools
 
 import numpy as np
@@ -212,3 +213,49 @@ def test_a_loop_that_only_its_trips_end_gives_what_they_return(f):
     total = lambda x: np.sum(np.array(f(x)))
     step = 1e-6
     assert grad(total)(1.0) == pytest.approx((total(1 + step) - total(1 - step)) / (2 * step), rel=1e-6)
+
+
+def counted_behind_zip(x):
+    ids, total = itertools.count(2), 0.0
+    for k, v in zip(ids, x):
+        total = total + k * v
+    return total, next(ids)
+
+
+def twice_in_one_zip(x):
+    ids, total = itertools.count(), 0.0
+    for v, a, b in zip(x, ids, ids):
+        total = total + a * b * v
+    pairs = enumerate(x)
+    for v, a, b in zip(x, pairs, pairs):
+        total = total + a[0] * b[1] * v
+    return total
+
+
+def copies(x):
+    ids, pairs = itertools.count(3), enumerate(x)
+    other, rest = copy.copy(ids), copy.copy(pairs)
+    next(ids), next(pairs)
+    return next(ids), next(other), list(rest)
+
+
+def texts(x):
+    views = {"a": x[0]}
+    return repr(itertools.count(3)), f"{itertools.count(2, 3)}", repr(zip(x, x))[:12], repr(views.items()), str(views.values())
+
+
+@pytest.mark.parametrize("f", [counted_behind_zip, twice_in_one_zip, copies, texts])
+def test_iterators_as_python_has_them(f, falling_back):
+    compiled = jit(f)
+    for k in range(3):
+        x = np.arange(30.0) + k
+        agree(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("made", [lambda: {itertools.count(3): 1}, lambda: {reversed(range(3))}, lambda: [{np.ndindex(2): 2}]])
+def test_keys_are_handed_out_too(made, falling_back):
+    found = jit(lambda x: (x, made()))(1.0)[1]
+    key = next(iter(found[0] if type(found) is list else found))
+    assert type(key).__module__ in ("builtins", "itertools", "numpy")
+    with pytest.raises(UnsupportedError):
+        jit(lambda x: (x, made()), whole=True)(1.0)
