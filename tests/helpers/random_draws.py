@@ -117,7 +117,20 @@ class Writer:
     def loop(self, depth):
         self.loops += 1
         name = f"i{self.loops}"
-        if self.rng.random() < 0.3:
+        kind = self.rng.random()
+        if kind > 0.85:  # drawn by the iterator, between the draws of the body
+            drawn = f"{self.draw(FLOATS)} for _ in range(4)"
+            self.put(depth, f"def drawn{self.loops}():")
+            self.put(depth + 1, f"for u in ({drawn}): yield u")
+            items = self.rng.choice([f"({drawn})", f"drawn{self.loops}()", f"map(lambda _: {self.draw(FLOATS)}, range(4))"])
+            self.put(depth, f"for {name} in {self.rng.choice(['range(4)', 'itertools.count()'])}:" if kind > 0.95 else f"for u in {items}:")
+            self.put(depth + 1, f"a = a * 0.5 + {'v[1]' if kind > 0.95 else 'u'}")
+            self.put(depth + 1, f"if {self.test()}: break")
+            if kind > 0.95:
+                self.put(depth + 1, f"if {name} > 3: break")
+            self.block(depth + 1, 1)
+            return
+        if kind < 0.3:
             self.put(depth, f"{name} = 0")
             self.put(depth, f"while {name} < n + 2 and {self.draw(FLOATS)} < 2.5:")
             self.put(depth + 1, f"{name} += 1")
@@ -145,7 +158,7 @@ class Writer:
             self.put(2, self.rng.choice(["return None", f"return [a, {self.draw(FLOATS)}]", "w = None", f"return {self.draw(FLOATS)}, {{'k': k}}"]))
             end = self.rng.choice([end, f"return a, k, v, w, {self.draw(FLOATS)}", f"return ['x', 'y', 'z'][int({self.draw(WHOLE)}) % 3], v"])
         self.put(1, end)
-        text = "\n".join(["import random", "import numpy as np", *self.lines, ""])
+        text = "\n".join(["import itertools, random", "import numpy as np", *self.lines, ""])
         for name in self.names() if self.how == "held" else ():
             text = text.replace(f"{name}.", f"s.{name}.")
         return text
