@@ -11,7 +11,7 @@ import numpy as np
 from ..common.errors import ConcretizationError, message, with_note
 from ..common.frames import locate
 from ..extents import numbers
-from ..values.array import Traced, TracedArray
+from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.outermost import trips_by_value
 from .builtins import REPLACED
 from .series import Product, Scanned, TracedRange, as_listed, count_of, length, rollable
@@ -62,7 +62,7 @@ def enumerate_(iterable, start=0):
     if length(part) is None:
         return Zipped((TracedRange(start, start + numbers.traced(count_of(part)), 1), part), None)
     if length(part) == math.inf:
-        return builtins.enumerate(iterable, start)
+        return Zipped((Endless((start, 1), None), part), builtins.enumerate(iterable, start))
     count = builtins.range(start, start + length(part))
     return Zipped((count, part), builtins.enumerate(iterable, start))
 
@@ -86,7 +86,8 @@ def chain_(*parts):
 
 def count_(start=0, step=1):
     plain = itertools.count(start, step)
-    return Endless((start, step), plain) if type(start) is type(step) is int else plain
+    whole = type(start) is int or type(start) is TracedScalar and start.weak is int
+    return Endless((start, step), plain) if whole and type(step) is int else plain
 
 
 def islice_(iterable, *args):

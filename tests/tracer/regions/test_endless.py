@@ -110,7 +110,27 @@ def mapped(x):
             return y
 
 
+def enumerated(x):
+    for n, k in enumerate(itertools.count(5, -2), 1):
+        x = x * 0.9 + k * 0.001
+        if x < 0.1:
+            return n, k, x
+
+
+def nested(x):
+    total = 0
+    for i in itertools.count(1):
+        for j in itertools.count(i):
+            x = x * 0.9
+            if x < 0.5 / i:
+                break
+            total += j
+        if x < 0.01:
+            return total, i, j
+
+
 CASES = [
+    (enumerated, (1.0, 0.5)), (nested, (1.0, 3.0)),
     (left_by_data, (1.0, 0.5, 3.0)), (stepped, (1.0, 8.0, 0.0)), (known_trips, (0.3, 1.0)), (kept_trips, (1.0, 50.0)),
     (growing, (1.0, 5.0, 0.01)), (changes_kind, (1.0, 20.0, 3.5)), (mapped, (3.0, 0.5)),
     (zipped, (np.arange(30.0), np.arange(3.0))), (zipped_twice, (np.arange(30.0),)), (inner, (np.ones((20, 3)), np.ones((2, 2)))),
