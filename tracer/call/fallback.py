@@ -191,7 +191,7 @@ class Fallbacks:
         try:
             return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
         finally:
-            self.compiled.patience.plain = time.perf_counter() - start
+            self.compiled.patience.answered(time.perf_counter() - start)
 
     def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y)."):
         """Run the user's function uncaptured, and say so."""

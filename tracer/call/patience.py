@@ -18,11 +18,12 @@ SPARE = 16  # bound: as this
 
 
 class Patience:
-    """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the last
-    call that plain Python answered; why: the error that says so, once there is one."""
+    """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the calls
+    that plain Python answered, the lesser of the last two (one may have had to wait); why: the error that says so, once there is one."""
 
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
+        self.last = 0.0  # seconds of the last such call
         self.overran = False  # whether one took longer than a trace may
         self.refused, self.met = 0, {}  # calls left to plain Python since the last trace; state -> how often it was met
 
@@ -39,11 +40,15 @@ class Patience:
                 self.why = self.why or Unsettled(TEXT.format(made=self.made, reason=reason()))
                 raise self.why
             del self.met[key]
-        self.made, self.refused, self.plain = self.made + 1, 0, 0.0
+        self.made, self.refused, self.plain, self.last = self.made + 1, 0, 0.0, 0.0
 
     def took(self, seconds):
         """Note what a trace took."""
         self.seconds, self.spent = seconds, self.spent + seconds
+
+    def answered(self, seconds):
+        """Note what a call that plain Python answered took."""
+        self.plain, self.last = min(self.last, seconds), seconds
 
     def rests(self):
         """Whether the next call is left to plain Python, whatever its state is."""
