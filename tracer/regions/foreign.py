@@ -29,6 +29,7 @@ from ..guards.context_managers import (
     raising,
     stream_of,
 )
+from ..guards.draws import GENERATORS, refuse_state
 from ..guards.purity import ACTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
@@ -177,7 +178,10 @@ def calling(f, /, *args, **kwargs):
         return ask(f, *args, **kwargs)
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
         current_trace().root.outside.stray.begin()
-    if place_of(f)[0].partition(".")[0] not in NUMBERS:
+    home = place_of(f)[0].partition(".")[0]
+    if home.strip("_") == "pickle" and any(isinstance(x, GENERATORS) for x in args):
+        refuse_state(f.__name__)
+    if home not in NUMBERS:
         try:
             return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
         except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:

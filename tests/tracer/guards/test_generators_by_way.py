@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import gc
+import pickle
 import random
 import types
 
@@ -361,6 +362,11 @@ def copied(x, rng):
     return copy.deepcopy(rng).random(), rng.random(), y
 
 
+def pickled(x, rng):
+    y = rng.random()
+    return pickle.loads(pickle.dumps(rng)).random(), rng.random(), y
+
+
 def by_generator(x, rng):
     def drawn():
         for _ in range(3):
@@ -399,7 +405,19 @@ def sorted_by_draws(x, rng):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize(
     "f",
-    [filled, filled_part, filled_new, permuted, filled_gamma, copied, by_generator, by_generator_of_an_object, left_by_data, sorted_by_draws],
+    [
+        filled,
+        filled_part,
+        filled_new,
+        permuted,
+        filled_gamma,
+        copied,
+        pickled,
+        by_generator,
+        by_generator_of_an_object,
+        left_by_data,
+        sorted_by_draws,
+    ],
 )
 def test_draws_at_odds_with_tracing(f, whole, falling_back):
     compiled = jit(f, whole=whole)
