@@ -19,7 +19,8 @@ SPARE = 16  # bound: as this
 
 class Patience:
     """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the calls
-    that plain Python answered, the lesser of the last two (one may have had to wait); why: the error that says so, once there is one."""
+    that plain Python answered, the lesser of the last two (one may have had to wait); why: the error that says so, once
+    there is one."""
 
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None

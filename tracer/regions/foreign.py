@@ -7,6 +7,7 @@ in order, as `print` does; clocks are read where they stand (`draws`); the rest 
 
 import functools
 import io
+import pickle
 import sys
 import traceback
 import types
@@ -91,12 +92,19 @@ def foreign(f):
             return functools.partial(of_one_thing, held, f)
     if found == PURE:
         note_wrapped(f)
-        return of_owner(f)
+        return functools.partial(pickled, of_owner(f)) if f is pickle.dumps else of_owner(f)
     if found == READS:
         return functools.partial(ask, f)
     if found == ACTS:
         return functools.partial(act, f)
     return functools.partial(refuse_call, f, found)
+
+
+def pickled(f, /, *args, **kwargs):
+    """pickle.dumps, which reads the state of a generator: that is the program's to know."""
+    if any(isinstance(x, GENERATORS) for x in args):
+        refuse_state("dumps")
+    return f(*args, **kwargs)
 
 
 def holding(f):
@@ -178,10 +186,7 @@ def calling(f, /, *args, **kwargs):
         return ask(f, *args, **kwargs)
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
         current_trace().root.outside.stray.begin()
-    home = place_of(f)[0].partition(".")[0]
-    if home.strip("_") == "pickle" and any(isinstance(x, GENERATORS) for x in args):
-        refuse_state(f.__name__)
-    if home not in NUMBERS:
+    if place_of(f)[0].partition(".")[0] not in NUMBERS:
         try:
             return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
         except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
