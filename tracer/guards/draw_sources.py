@@ -88,17 +88,16 @@ class DrawEnvironment(list):
 
 
 class TrialEnvironment:
-    """Stands for the environment of a call in which all seeds are what they were in the call that is traced, or one
-    number."""
+    """Stands for the environment of a call in which seeds are what they were in the call that is traced, or `given`."""
 
-    def __init__(self, number=None):
-        self.given = number
+    def __init__(self, given):
+        self.given = given
 
     def number(self, seed):
-        return seed.now if self.given is None else seed.kind(self.given)
+        return seed.kind(self.given.get(seed, seed.now))
 
 
-SEEN = TrialEnvironment()
+SEEN = TrialEnvironment({})
 EDGES = {-1: lambda x: OPS["ge"](x, Lit(0, x.type)), 2**32: lambda x: OPS["lt"](x, Lit(2**32, x.type))}
 
 
@@ -136,10 +135,12 @@ class Seed:
 def check_seeds(seeds, make):
     """Have the program raise what the maker of a generator raises of seeds that it does not take; make(environment)."""
     for number, fits in EDGES.items() if seeds else ():
+        limits = [np.iinfo(seed.value.type.dtype) for seed in seeds]
+        beyond = [seed for seed, i in zip(seeds, limits) if i.min <= number <= i.max]  # that may be as large
         try:
-            make(TrialEnvironment(number))
+            make(TrialEnvironment({seed: number for seed in beyond}))
         except Exception as error:
-            for seed in seeds:
+            for seed in beyond:
                 current_trace().check(fits(seed.value), type(error), message(str(error), locate()))
 
 

@@ -428,3 +428,31 @@ def test_draws_at_odds_with_tracing(f, whole, falling_back):
             assert np.array_equal(args[0], given()[0]) and drawn_from(args[1]) == drawn_from(given()[1])
             continue
         assert same(got[0], want[0]) and got[1] == want[1], (k, got[0], want[0])
+
+
+WIDTHS = [int, bool, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_seeds_of_every_width(kind, whole):
+    """A seed that NumPy does not take says so, whatever its type; one of another library's type is given as it is."""
+    compiled = jit(seeded_state, whole=whole)
+    for seed in (0, 1, 2, 3, 4, 5, *(() if np.dtype(kind).kind in "ub" else (-1,)), 6):
+        got, want = (outcome(f, (np.arange(3.0), kind(seed)))[0] for f in (compiled, seeded_state))
+        assert same(got, want), (seed, got, want)
+
+
+def test_seeds_of_an_object_that_counts():
+    @dataclasses.dataclass
+    class Counted:
+        seed: int
+
+        def run(self, x):
+            self.seed += 1
+            return np.random.default_rng(self.seed * 3).normal(size=2) * x
+
+    mine, theirs, compiled = Counted(3), Counted(3), jit(Counted.run)
+    for _ in range(6):
+        assert np.array_equal(compiled(mine, 2.0), theirs.run(2.0)) and mine == theirs
+    assert compiled.explain().count("receipt") <= 2
