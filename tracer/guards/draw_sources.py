@@ -138,7 +138,7 @@ def check_seeds(seeds, make):
         limits = [np.iinfo(seed.value.type.dtype) for seed in seeds]
         beyond = [seed for seed, i in zip(seeds, limits) if i.min <= number <= i.max]  # that may be as large
         try:
-            make(TrialEnvironment({seed: number for seed in beyond}))
+            make(TrialEnvironment(dict.fromkeys(beyond, number)))
         except Exception as error:
             for seed in beyond:
                 current_trace().check(fits(seed.value), type(error), message(str(error), locate()))

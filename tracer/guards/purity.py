@@ -111,7 +111,7 @@ _READS = {
     "threading": "get_ident get_native_id current_thread main_thread",
     "_thread": "get_ident get_native_id",
     **dict.fromkeys(("posixpath", "ntpath", "genericpath"), OS_PATH),
-    **dict.fromkeys(("pathlib", "pathlib._local"), " ".join(f"Path.{n}" for n in PATH.split())),
+    "pathlib": " ".join(f"Path.{n}" for n in PATH.split()),
 }
 _CLOCKS = {
     "time": "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns "
@@ -138,7 +138,6 @@ _REFUSED = {
     "_contextvars": "ContextVar.set ContextVar.reset Context.run",
     "decimal": "setcontext",
     "pathlib": "Path.open Path.rename Path.replace Path.iterdir Path.glob Path.rglob Path.walk",
-    "pathlib._local": "Path.open Path.rename Path.replace Path.iterdir Path.glob Path.rglob Path.walk",
     "_decimal": "setcontext",
     "importlib": "reload",
     "traceback": "print_exc print_exception print_stack print_tb format_stack extract_stack",
@@ -168,10 +167,7 @@ _ACTS = {
         for n in ("write", "flush", "close")
     )
     + " _IOBase.writelines _IOBase.flush TextIOWrapper.writelines",
-    **dict.fromkeys(
-        ("pathlib", "pathlib._local"),
-        "Path.write_text Path.write_bytes Path.mkdir Path.unlink Path.rmdir Path.touch Path.chmod",
-    ),
+    "pathlib": "Path.write_text Path.write_bytes Path.mkdir Path.unlink Path.rmdir Path.touch Path.chmod",
 }
 # those whose result is a number that the program then has; all others give None, or what nobody needs
 COUNTS = {"collect", "setbufsize", "write", "write_text", "write_bytes"}
@@ -193,7 +189,7 @@ def place_of(f):
         f, kind = f.__func__, type(f.__func__)
     if kind is types.FunctionType:
         ours = f.__code__.co_filename.startswith("<wengert")  # in front of a compiled function
-        return "wengert" if ours else f.__globals__.get("__name__") or "", f.__code__.co_qualname
+        return ("wengert" if ours else f.__globals__.get("__name__") or ""), of_path(f.__code__.co_qualname)
     if kind is types.BuiltinFunctionType:
         owner, name = f.__self__, f.__name__
         if owner is None or isinstance(owner, types.ModuleType):
@@ -223,6 +219,11 @@ DESCRIPTORS = (
 )
 
 
+def of_path(name):
+    """The name of a method of paths: that of `Path`, wherever a version of Python has it."""
+    return name.replace("PathBase.", "Path.")
+
+
 def home(kind, name):
     """Where a method of a class is defined."""
     owner = next((c for c in kind.__mro__ if name in vars(c)), kind)
@@ -238,6 +239,8 @@ def verdict(f):
 @functools.lru_cache(4096)
 def listed(module, name):
     """Likewise for a module and a name in it."""
+    if module.startswith("pathlib."):
+        module, name = "pathlib", of_path(name)
     for found, table in TABLES.items():
         names = table.get(module)
         if names and (name in names or name.rpartition(".")[2] in names and module in FLAT):

@@ -34,12 +34,13 @@ def dispatched(f):
 
 
 def _function(f, *args, **kwargs):
-    return CELL.cell_contents.call(implementation_for(f, args))(*args, **kwargs)
+    return CELL.cell_contents.call(implementation_for(f.dispatch, named(f), args))(*args, **kwargs)
 
 
 def _method(f, *args, **kwargs):
     inside = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in f.__closure__]))
-    found = implementation_for(inside["self"].dispatcher, args)
+    dispatch = inside["dispatch"] if "dispatch" in inside else inside["self"].dispatcher.dispatch  # since Python 3.13
+    found = implementation_for(dispatch, named(f), args)
     return CELL.cell_contents.call(found.__get__(inside["obj"], inside["cls"]))(*args, **kwargs)
 
 
@@ -47,20 +48,24 @@ def _bound(f, *args, **kwargs):
     if not args:
         return f(**kwargs)  # raises
     inside = vars(f)
-    found = implementation_for(inside["_unbound"].dispatcher, args)
+    found = implementation_for(inside["_unbound"].dispatcher.dispatch, named(f), args)
     return CELL.cell_contents.call(found.__get__(inside["_obj"], inside["_cls"]))(*args, **kwargs)
 
 
-def implementation_for(f, args):
+def named(f):
+    return getattr(f, "__name__", "singledispatch")
+
+
+def implementation_for(dispatch, name, args):
     """The implementation for the class of the first argument; what is registered, and what for, is relied on."""
-    outside, name = current_trace().root.outside, getattr(f, "__name__", "singledispatch")
+    outside = current_trace().root.outside
     kind = type_(args[0]) if args and isinstance(args[0], Traced) else args[0].__class__
-    found = f.dispatch(kind)
-    cell = f.__closure__[f.__code__.co_freevars.index("dispatch")].cell_contents.__closure__
-    registry = next(c for c in cell if type(c.cell_contents) is dict and object in c.cell_contents)
+    found = dispatch(kind)
+    cells = dispatch.__closure__
+    registry = next(c for c in cells if type(c.cell_contents) is dict and object in c.cell_contents)
     read = outside.read("cell", registry, "", f"{name}.registry")
     outside.read("contents", None, None, f"the classes of {name}.registry", parent=read)
-    for key, value in f.registry.items():
+    for key, value in registry.cell_contents.items():
         if value is found:
             outside.read("item", None, key, f"{name}.registry[{key.__name__}]", parent=read)
     return found
