@@ -34,13 +34,13 @@ def dispatched(f):
 
 
 def _function(f, *args, **kwargs):
-    return CELL.cell_contents.call(implementation_for(f.dispatch, named(f), args))(*args, **kwargs)
+    return CELL.cell_contents.call(implementation_for(f.dispatch, function_name(f), args))(*args, **kwargs)
 
 
 def _method(f, *args, **kwargs):
     inside = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in f.__closure__]))
     dispatch = inside["dispatch"] if "dispatch" in inside else inside["self"].dispatcher.dispatch  # since Python 3.13
-    found = implementation_for(dispatch, named(f), args)
+    found = implementation_for(dispatch, function_name(f), args)
     return CELL.cell_contents.call(found.__get__(inside["obj"], inside["cls"]))(*args, **kwargs)
 
 
@@ -48,11 +48,11 @@ def _bound(f, *args, **kwargs):
     if not args:
         return f(**kwargs)  # raises
     inside = vars(f)
-    found = implementation_for(inside["_unbound"].dispatcher.dispatch, named(f), args)
+    found = implementation_for(inside["_unbound"].dispatcher.dispatch, function_name(f), args)
     return CELL.cell_contents.call(found.__get__(inside["_obj"], inside["_cls"]))(*args, **kwargs)
 
 
-def named(f):
+def function_name(f):
     return getattr(f, "__name__", "singledispatch")
 
 
