@@ -18,6 +18,7 @@ import numpy as np
 from ..common.frames import GENERATED
 from ..common.origin import is_builtin, is_of_collector, is_user
 from ..common.scan import codes
+from ..guards.purity import as_documented
 from ..guards.reliance import of_user
 from ..numpy_api import scipy_registry as scipy
 from ..numpy_api.registry import HANDLERS
@@ -69,10 +70,9 @@ class Watch:
         code = frame.f_code
         if code is CALL:
             if not self.alike(f := frame.f_locals["f"]):
-                self.note(
-                    f"it calls {getattr(f, '__qualname__', None) or type(f).__name__}, which may answer otherwise in "
-                    "another process"
-                )
+                name = getattr(f, "__qualname__", None) or type(f).__name__
+                name = as_documented(getattr(f, "__module__", None) or "", name)[1]
+                self.note(f"it calls {name}, which may answer otherwise in another process")
         elif id(code) not in self.seen:
             if is_of_collector(code):
                 self.aside = frame

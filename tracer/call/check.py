@@ -193,8 +193,9 @@ class Comparison:
 def captured_inputs(captured, leaves):
     """What a captured program takes in beside its arguments."""
     draws = captured.outside.draws
-    before = states(draws.sources())
-    env, number = draws.begin(leaves)
+    env = draws.environment(leaves)
+    before = states(draws.sources(env))
+    number = draws.begin(env)
     draws.environments.pop(number, None)
     put_back(before)
     return gathered(captured.inputs, env, number)

@@ -74,9 +74,10 @@ class DrawingCalls:
     def drawn_by(self, here, leaves, given, fresh):
         """A call, by one program; `Elsewhere` where that is not the right one."""
         draws, version, count = here.draws, here.versions[0], len(self.dynamic)
-        before = states(draws.sources())
-        with draws.locked():
-            env, number = draws.begin(leaves)
+        env = draws.environment(leaves)
+        before = states(draws.sources(env))
+        with draws.locked(env):
+            number = draws.begin(env)
             given_states = draws.given(env)
 
             def again(reason):
@@ -109,7 +110,7 @@ class DrawingCalls:
                 if check.error is Assumption:
                     return Elsewhere(check, failed)
                 made = check.drawn
-                draws.run(leaves, made)
+                draws.run(draws.environment(leaves), made)
             if made == len(draws.list):
                 draws.leave(env, version.states(raw))
             taken = [everything[p] for p in version.places]

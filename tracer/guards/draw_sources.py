@@ -13,12 +13,12 @@ from ...ir.ops import OPS
 from ...ir.ops.drawing import FAMILIES
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..values.array import TracedScalar
-from ..values.speculate import sampled
+from ..values.speculate import leading_to, sampled
 from ..values.storage import current_trace
 from .guard import Read
 
 GENERATORS = tuple(FAMILIES.values())
+LEGACY = np.random.rand.__self__  # that of NumPy's own functions
 
 
 class Draw:
@@ -51,7 +51,7 @@ class Maker(Draw):
     def __call__(self, env):
         try:
             return self.function(env)
-        except Exception:  # of seeds that are refused: the program raises where it comes there
+        except (ValueError, TypeError, OverflowError):  # of seeds: the program raises it where it comes there
             return self.function(SEEN)
 
 
@@ -70,7 +70,7 @@ class DrawEnvironment(list):
 
     def __init__(self, draws, leaves=()):
         super().__init__()
-        self.draws, self.leaves = draws, leaves
+        self.leaves = leaves
         self.found = {x: x.way.get() for x in draws.on_ways.values()}
 
     def generator(self, source):
@@ -115,21 +115,10 @@ class Seed:
         params = {p: ("argument", k) for k, p in enumerate(root.build.params)}
         params |= {v: ("read", read) for read, v in root.outside.inputs if isinstance(read, Read)}
         params |= {v: ("draw", draw) for draw, v in draws.taken}
-        needed, used, todo = set(), {}, [value]
-        while todo:
-            x = todo.pop()
-            if isinstance(x, Lit) or x.eqn in needed:
-                continue
-            if x in params:
-                used[x] = params[x]
-            elif x.eqn is None or x.eqn.effect:
-                raise UnsupportedError(message(TEXT, locate(), HINT))
-            else:
-                needed.add(x.eqn)
-                todo += x.eqn.operands
-        self.taken = list(used.values())
-        eqns = [e for e in root.build.eqns if e in needed]
-        self.computed = callable_of(Func("seed", list(used), eqns, [value]))
+        eqns = leading_to([value], params, root, refuse_seed)
+        used = list({x: None for x in (value, *(x for e in eqns for x in e.operands)) if x in params})
+        self.taken = [params[x] for x in used]
+        self.computed = callable_of(Func("seed", used, eqns, [value]))
 
 
 def check_seeds(seeds, make):
@@ -148,17 +137,14 @@ TEXT = "a random generator is seeded with numbers that only the running program 
 HINT = "Make it outside, and pass it."
 
 
+def refuse_seed(eqn=None):
+    raise UnsupportedError(message(TEXT, locate(), HINT))
+
+
 def known_number(value):
     """What an int of the outermost trace is in this call."""
     found = sampled([value]) if current_trace().parent is None else None
-    if found is None:
-        raise UnsupportedError(message(TEXT, locate(), HINT))
-    return int(found[0])
-
-
-def is_seed(x):
-    """Whether an argument of what makes a generator is an int that is traced."""
-    return isinstance(x, TracedScalar) and x.dtype.kind in "iu"
+    return refuse_seed() if found is None else int(found[0])
 
 
 def states(generators):

@@ -22,10 +22,9 @@ from ..values.array import TracedArray, TracedScalar
 from ..values.mixed import has_mixed
 from ..values.speculate import contents
 from ..values.storage import current_trace
-from .draw_sources import GENERATORS, ByWayGenerator, Draw, DrawEnvironment, Maker, Seed, check_seeds, is_seed
+from .draw_sources import GENERATORS, LEGACY, ByWayGenerator, Draw, DrawEnvironment, Maker, Seed, check_seeds
 from .running_draws import Late, RunningDraws, draw_type, traced_like
 
-LEGACY = np.random.rand.__self__
 MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random)
 BITS = (
     np.random.MT19937,
@@ -156,7 +155,7 @@ class Draws(RunningDraws):
         if type(x) in (list, tuple):
             parts, kind = [self.seed(part) for part in x], type(x)
             return lambda env: kind([again(env) for again, _ in parts]), kind([now for _, now in parts])
-        if is_seed(x):
+        if is_int_of_data(x):
             self.numbered.append(seed := Seed(x, self))
             return lambda env: env.number(seed), seed.now
         if is_traced(x):
@@ -330,18 +329,19 @@ class Draws(RunningDraws):
         states = [(s, s.value) for s in self.states.values()]
         return [*self.taken, *states, *([(None, self.call)] if self.call is not None else [])]
 
-    def sources(self):
-        """The generators that the calls of this trace advance."""
-        env = DrawEnvironment(self)
+    def environment(self, leaves):
+        """What the draws of a call draw from, before the first. leaves: its arguments."""
+        return DrawEnvironment(self, leaves)
+
+    def sources(self, env):
+        """The generators that a call advances."""
         found = [env.generator(d.source) for d in self.list if isinstance(d.source, OUTSIDE)]
         return {id(g): g for g in found if isinstance(g, GENERATORS)}.values()
 
-    def run(self, leaves, upto=None):
-        """Make the draws of one call, in order -> their results."""
-        env = DrawEnvironment(self, leaves)
+    def run(self, env, upto=None):
+        """Make the draws of one call, in order: their results are `env`."""
         for draw in self.list[:upto]:
             env.append(draw(env))
-        return env
 
     def let_go(self):
         """Keep no generator alive that is known by its way."""

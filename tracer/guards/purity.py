@@ -189,7 +189,7 @@ def place_of(f):
         f, kind = f.__func__, type(f.__func__)
     if kind is types.FunctionType:
         ours = f.__code__.co_filename.startswith("<wengert")  # in front of a compiled function
-        return ("wengert" if ours else f.__globals__.get("__name__") or ""), of_path(f.__code__.co_qualname)
+        return "wengert" if ours else f.__globals__.get("__name__") or "", f.__code__.co_qualname
     if kind is types.BuiltinFunctionType:
         owner, name = f.__self__, f.__name__
         if owner is None or isinstance(owner, types.ModuleType):
@@ -219,9 +219,9 @@ DESCRIPTORS = (
 )
 
 
-def of_path(name):
-    """The name of a method of paths: that of `Path`, wherever a version of Python has it."""
-    return name.replace("PathBase.", "Path.")
+def as_documented(module, name):
+    """(module, name) as users know it, of methods of `Path`, which versions of Python have in modules of their own."""
+    return ("pathlib", name.replace("PathBase.", "Path.")) if module.startswith("pathlib.") else (module, name)
 
 
 def home(kind, name):
@@ -239,8 +239,7 @@ def verdict(f):
 @functools.lru_cache(4096)
 def listed(module, name):
     """Likewise for a module and a name in it."""
-    if module.startswith("pathlib."):
-        module, name = "pathlib", of_path(name)
+    module, name = as_documented(module, name)
     for found, table in TABLES.items():
         names = table.get(module)
         if names and (name in names or name.rpartition(".")[2] in names and module in FLAT):

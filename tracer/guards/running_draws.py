@@ -19,7 +19,7 @@ from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import draw_calls, generator_state
 from .draw_calls import NotADraw
-from .draw_sources import Draw, DrawEnvironment
+from .draw_sources import Draw
 from .generator_state import GeneratorState, Twin
 
 # kinds of draws that leave the normal number that `RandomState` keeps as it is
@@ -42,13 +42,22 @@ class RunningDraws:
         """plain: whether plain Python answers a call that is refused; native: whether there may be machine code."""
         self.plain, self.native = plain, native
 
+    def drawn_from_itself(self, generator):
+        """The generator that is met: of one that the trace makes, the one that it has made."""
+        return self.made[id(generator)][0] if id(generator) in self.made else generator
+
+    def key_of(self, generator):
+        """What it has in common with generators of one state; noted, to be so at each call."""
+        return self.keyed.setdefault(
+            self.source(generator), generator_state.state_key(self.drawn_from_itself(generator))
+        )
+
     def state_of(self, generator, function):
         """The GeneratorState of a generator that the program itself moves on; None where it calls it."""
-        twin = self.made[id(generator)][0] if id(generator) in self.made else generator
+        twin = self.drawn_from_itself(generator)
         if generator is None or generator_state.known_bits(twin) is None:
             return None
-        trace, key = current_trace(), generator_state.state_key(twin)
-        self.keyed[self.source(generator)] = key
+        trace, key = current_trace(), self.key_of(generator)
         found = self.states.get(key)
         if trace.lanes or key in self.called:
             if found is not None:
@@ -121,9 +130,8 @@ class RunningDraws:
     def late_call(self, generator, function, args, kwargs, sample):
         """-> (what makes a draw when the program runs, the operands that it takes)."""
         draw = Draw(None, self.source(generator), function, args, kwargs)
-        if generator is not None and draw.source not in self.keyed:
-            twin = self.made[id(generator)][0] if id(generator) in self.made else generator
-            self.keyed[draw.source] = generator_state.state_key(twin)
+        if generator is not None:
+            self.key_of(generator)
         places, operands = [], []
         for key, x in [*enumerate(args), *kwargs.items()]:
             if isinstance(x, Traced):
@@ -141,10 +149,9 @@ class RunningDraws:
         return env[len(self.list) :]
 
     @contextlib.contextmanager
-    def locked(self):
+    def locked(self, env):
         """Around a call: nobody else draws from the generators whose states the program moves on."""
         with contextlib.ExitStack() as stack:
-            env = DrawEnvironment(self)
             for lock in {id(lock): lock for state in self.states.values() for lock in state.locks(env)}.values():
                 stack.enter_context(lock)
             yield
@@ -170,14 +177,15 @@ class RunningDraws:
             if now is not None:
                 state.leave(env, np.asarray(now))
 
-    def begin(self, leaves):
-        """-> (the results of the draws made before the launch and the states of generators behind them, the number of
-        the call)."""
-        env, number = self.run(leaves), next(self.numbers)
+    def begin(self, env):
+        """Put into `env` the results of the draws made before the launch, and the states of generators behind them ->
+        the number of the call."""
+        self.run(env)
+        number = next(self.numbers)
         env += [state.words(env) if state.fits(env) else None for state in self.states.values()]
         if self.call is not None:
             self.environments[number] = env
-        return env, number
+        return number
 
 
 class Late:

@@ -24,7 +24,7 @@ from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
 from ..rewriter.expressions import HOOK
 from .container_methods import changed_by
-from .draw_sources import GENERATORS, put_back, states
+from .draw_sources import GENERATORS, LEGACY, put_back, states
 from .guard import MISSING
 from .object_contents import content_restorer
 from .purity import PURE, is_foreign, listed, place_of, verdict
@@ -32,7 +32,6 @@ from .reliance import library, of_user
 from .state import Slot
 
 WHOLE = types.ModuleType, type, types.FunctionType
-LEGACY = np.random.rand.__self__
 DRAWS = {n for g in (np.random.Generator, np.random.RandomState) for n in dir(g) if not n.startswith("_")}
 OURS, LIBRARY, STRAY = "ours", "library", "stray"
 NUMPY = os.path.dirname(np.__file__) + os.sep

@@ -207,7 +207,7 @@ class Backed:
 
 def require_held(x, spec):
     """Check that an int among floats is one that a float holds."""
-    if type(x) is int and spec[2].kind in "fc" and int(float(x)) != x:
+    if type(x) is int and not merge.keeps_value(int, spec[2], x):
         raise CannotRoll(message(merge.TOO_LARGE, locate()))
     if merge.int_beyond_float(x, spec):
         current_trace().check(merge.whole(x), IntegerOverflow, message(merge.TOO_LARGE, locate()))

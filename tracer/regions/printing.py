@@ -15,7 +15,7 @@ from ..common.origin import is_user
 from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
-from ..values.texts import VIEWS, TracedText
+from ..values.texts import VIEWS, TracedText, dict_behind
 from ..values.variant import variants_in
 from .builtins import replaces
 from .convert import CELL
@@ -183,8 +183,8 @@ class Later:
             self.operands.append(x.value)
             return lambda given: np.asarray(given[at]) if kind is None else kind(np.asarray(given[at])[()])
         if isinstance(x, VIEWS):
-            parts = self.planned(dict(x) if isinstance(x, VIEWS[1]) else dict(enumerate(x)))
-            shown = dict.items if isinstance(x, VIEWS[1]) else dict.values
+            held, shown = dict_behind(x)
+            parts = self.planned(held)
             return lambda given: shown(parts(given))
         if isinstance(x, dict):
             parts = {k: self.planned(v) for k, v in x.items()}

@@ -29,7 +29,7 @@ from .stand_ins import (
     Reversed,
     Selected,
     Zipped,
-)  # fmt: skip
+)
 
 
 class TracedRange:

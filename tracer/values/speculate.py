@@ -290,23 +290,33 @@ def take_in(made, trace):
     made.seen |= trace.outside.draws.drawn
 
 
+def leading_to(values, known, trace, refuse):
+    """The equations of a trace that compute values from known ones; refuse(equation) raises where one acts, or there is
+    none."""
+    needed, todo = set(), [*values]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in known or x.eqn in needed:
+            continue
+        if x.eqn is None or x.eqn.effect:
+            refuse(x.eqn)
+        needed.add(x.eqn)
+        todo += x.eqn.operands
+    return [e for e in trace.build.eqns if e in needed]
+
+
 def evaluated(made, values, early=False):
     """What values of the outermost trace are for the arguments of this call."""
     trace = current_trace()
     take_in(made, trace)
     before = status.PASSED if early else trace.status.value
-    needed, todo = set(), [*values, before]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Lit) or x in made.seen or x.eqn in needed:
-            continue
-        if x.eqn is None or x.eqn.effect:
-            made.choose_before(x.eqn)
-            text = "a Python decision on data that comes from outside the program while it runs"
-            raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
-        needed.add(x.eqn)
-        todo += x.eqn.operands
-    eqns = [e for e in trace.build.eqns if e in needed]
+
+    def refuse(eqn):
+        made.choose_before(eqn)
+        text = "a Python decision on data that comes from outside the program while it runs"
+        raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
+
+    eqns = leading_to([*values, before], made.seen, trace, refuse)
     new = [r for e in eqns for r in e.results]
     params = list({x: None for e in eqns for x in e.operands if x in made.seen})
     with np.errstate(all="ignore"), trace.outside.stray.unseen():

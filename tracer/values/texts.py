@@ -98,9 +98,9 @@ TracedText.__complex__ = lambda self: complex(self._text())
 VIEWS = type({}.values()), type({}.items())
 
 
-def remade_view(x, change):
-    """A dict view of what a view shows, changed."""
-    return change(dict(x)).items() if isinstance(x, VIEWS[1]) else change(dict(enumerate(x))).values()
+def dict_behind(view):
+    """-> (a dict of what a dict view shows, what makes such a view of a dict)."""
+    return (dict(view), dict.items) if isinstance(view, VIEWS[1]) else (dict(enumerate(view)), dict.values)
 
 
 def held_now(x):
@@ -112,7 +112,8 @@ def held_now(x):
     if type(x) is dict:
         return {k: held_now(v) for k, v in x.items()}
     if isinstance(x, VIEWS):
-        return remade_view(x, held_now)
+        held, shown = dict_behind(x)
+        return shown(held_now(held))
     return type(x)(map(held_now, x)) if type(x) in (list, tuple) else x
 
 

@@ -49,7 +49,7 @@ def f(x):
         ("seen = []\ndef f(x):\n    seen.append(1)\n    return x * 2", "stores"),
         ("import numpy as np\ndef f(x):\n    return x if x.sum() > 0 else np.append(x, x)", "by value"),
         ("import functools\n@functools.cache\ndef k():\n    return 2.0\ndef f(x):\n    return x * k()", "it calls k"),
-        ("from pathlib import Path\np = Path('q')\ndef f(x):\n    return x * p.exists()", "it calls Path"),
+        ("from pathlib import Path\np = Path('q')\ndef f(x):\n    return x * p.exists()", "it calls Path.exists"),
         ("import numpy as np\nfrom wengert import custom_jvp\n@custom_jvp\ndef g(x):\n    return x * 2\ndef f(x):\n    return g(x)", "custom_jvp"),
         ("import numpy as np\ndef f(x):\n    return x + np.loadtxt('numbers.txt')", "loadtxt"),
         ("from os.path import exists\ndef f(x):\n    return x * exists('numbers.txt')", "exists"),
