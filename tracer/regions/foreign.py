@@ -7,7 +7,6 @@ in order, as `print` does; clocks are read where they stand (`draws`); the rest 
 
 import functools
 import io
-import pickle
 import sys
 import traceback
 import types
@@ -92,7 +91,7 @@ def foreign(f):
             return functools.partial(of_one_thing, held, f)
     if found == PURE:
         note_wrapped(f)
-        return functools.partial(pickled, of_owner(f)) if f is pickle.dumps else of_owner(f)
+        return functools.partial(dumped, of_owner(f)) if place_of(f)[1] == "dumps" else of_owner(f)
     if found == READS:
         return functools.partial(ask, f)
     if found == ACTS:
@@ -100,8 +99,8 @@ def foreign(f):
     return functools.partial(refuse_call, f, found)
 
 
-def pickled(f, /, *args, **kwargs):
-    """pickle.dumps, which reads the state of a generator: that is the program's to know."""
+def dumped(f, /, *args, **kwargs):
+    """A function that writes objects as bytes: the state of a generator is the program's to know."""
     if any(isinstance(x, GENERATORS) for x in args):
         refuse_state("dumps")
     return f(*args, **kwargs)
