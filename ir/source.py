@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from .syntax import parse
 
 Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 KEPT = 256  # bound: code objects whose positions are kept
 _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 
@@ -70,6 +71,12 @@ class Source:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+
+
+def code_place(source: Any) -> tuple[str, str, int, str] | None:
+    """(file, qualified name of the function, line, mark) of an equation's source; None where it is not in code."""
+    code = getattr(source, "code", None)
+    return None if code is None else (code.co_filename, code.co_qualname.replace(PART, ""), source.line, source.mark)
 
 
 def positions_of(code: CodeType) -> list[Place]:

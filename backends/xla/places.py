@@ -2,7 +2,7 @@
 
 jax takes the Python frames below an operation for its source, but for those of files that are excluded. So our own are,
 and an equation is lowered by a function whose code says that it is the user's: file, function and line
-(`stand_in`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
+(`user_frame`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
 solver.py:12`).
 
 Format of the table of positions: Objects/locations.md of CPython 3.11.
@@ -15,6 +15,8 @@ import types
 
 import jax
 from jax.extend import source_info_util
+
+from ...ir.source import code_place
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 OURS = (
@@ -39,12 +41,12 @@ class Enclosing(threading.local):
 ENCLOSING = Enclosing()
 
 
-def at(source, run, *args):
-    """`run(*args)`, the operations of which have the line of `source`; without one, that of what is around them."""
-    return run(*args) if source is None else stand_in(*source)(run, args)
+def run_at(place, run, *args):
+    """`run(*args)`, the operations of which have this place; without one, that of what is around them."""
+    return run(*args) if place is None else user_frame(*place)(run, args)
 
 
-def lines(order):
+def by_line(order):
     """(what is to be looked up as a place, the items that have it) for items that follow each other in one line.
 
     order: equations and fences. What has no source has the place of the item before it, and in front of the first that
@@ -54,7 +56,7 @@ def lines(order):
     for item in order:
         source = item.source
         if source is not met and source is not None:
-            met, place = source, place_of(source)
+            met, place = source, code_place(source)
             if place is not None and place != last:
                 first, last = first or place, place
                 found.append((place, []))
@@ -66,14 +68,8 @@ def lines(order):
     return found
 
 
-def place_of(source):
-    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none in code."""
-    code = getattr(source, "code", None)
-    return None if code is None else (code.co_filename, code.co_qualname, source.line, source.mark)
-
-
 @functools.lru_cache(KEPT)
-def stand_in(file, name, line, mark):
+def user_frame(file, name, line, mark):
     """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it."""
     code = TEMPLATE.replace(
         co_filename=file,

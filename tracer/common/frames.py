@@ -6,7 +6,7 @@ import sysconfig
 
 import numpy as np
 
-from ...ir.source import Source
+from ...ir.source import PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = (
@@ -23,7 +23,6 @@ INTERNAL = (
 )
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
-PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 _internal = {}  # code -> bool
 
