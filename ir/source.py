@@ -17,6 +17,7 @@ from .syntax import parse
 
 Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+COMPILED = " (compiled)"  # ends the name of generated code that has the place of the user's
 KEPT = 256  # bound: code objects whose positions are kept
 _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 

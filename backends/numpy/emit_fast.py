@@ -24,7 +24,9 @@ from .pretty import INFIX, pretty
 from .rows import is_taken, of_rows
 from .templates import MADE, RULES
 from .trips import run_trips
+from .user_lines import StatementSources, defined
 
+GENERATED = "<wengert numpy call>"  # the file of what has no line of the user's
 SMALL = 4096  # elements up to which an array is made rather than spread; measured by benchmarks/tune.py
 
 
@@ -36,11 +38,11 @@ class Statements:
     """
 
     def __init__(self, func, params, taken, overwritable=()):
-        self.module = _Module()
+        self.module = _Module(StatementSources())
         self.writer = _QuickWriter(self.module, taken)
         self.writer.uses, self.writer.readers = Counter(uses(func)), reading_equations(func)
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.writer.overwritable = overwritable
+        self.writer.overwritable, self.name = overwritable, func.name
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
@@ -55,16 +57,18 @@ class Statements:
         """A name for an object."""
         return self.writer.constant(x, wish)
 
-    def define(self, name, body, space, fixed=()):
+    def define(self, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
         say."""
-        tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = self.function = inline_single_reads(tree.body[-1], fixed)
+        text = "\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body])
+        tree = parse(text)
+        file = self.module.places.settle(function := tree.body.pop(), text)
+        self.function = inline_single_reads(function, fixed)
         self.silent = silent(self.function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
-            exec(compiled(tree, "<wengert numpy call>", "exec"), space)
-        return space[name]
+            exec(compiled(tree, GENERATED, "exec"), space)
+        return defined(self.function, file, self.name, space, GENERATED)
 
 
 QUIET = {"writeable", "len"}  # functions that only look at arguments

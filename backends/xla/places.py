@@ -9,6 +9,7 @@ Format of the table of positions: Objects/locations.md of CPython 3.11.
 """
 
 import functools
+import linecache
 import os
 import threading
 import types
@@ -16,7 +17,7 @@ import types
 import jax
 from jax.extend import source_info_util
 
-from ...ir.source import code_place
+from ...ir.source import COMPILED, code_place
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 OURS = (
@@ -24,6 +25,7 @@ OURS = (
     *(os.path.join(ROOT, file) for file in ("__init__.py", "__main__.py")),
     "<wengert",
 )
+NOTE = "While this was made ready for XLA: "
 KEPT = 4096  # bound: functions that stand in for lines
 LONGEST = 8  # fact: code units that one entry of the table of positions tells of
 WITHOUT_COLUMNS = 13  # fact: how an entry begins that tells a line alone
@@ -73,23 +75,26 @@ def user_frame(file, name, line, mark):
     """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it."""
     code = TEMPLATE.replace(
         co_filename=file,
-        co_name=name.rpartition(".")[2],
+        co_name=name.rpartition(".")[2] + COMPILED,
         co_qualname=name,
         co_firstlineno=line,
         co_linetable=one_line(len(TEMPLATE.co_code) // 2),
     )
-    place, scope = types.FunctionType(code, {}), name
+    place, scope, where = types.FunctionType(code, {}), name, f"{os.path.basename(file)}:{line}"
     if mark:
-        scope = f"{name}/{mark} of {os.path.basename(file)}:{line}"
+        scope = f"{name}/{mark} of {where}"
 
     def scoped(run, args):
-        outer = ENCLOSING.scope
-        if scope == outer:
-            return place(run, args)
-        ENCLOSING.scope = scope
+        outer, ENCLOSING.scope = ENCLOSING.scope, scope
         try:
+            if scope == outer:
+                return place(run, args)
             with jax.named_scope(scope):
                 return place(run, args)
+        except Exception as error:
+            if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
+                error.add_note(f"{NOTE}{file}:{line}, {linecache.getline(file, line).strip()}")
+            raise
         finally:
             ENCLOSING.scope = outer
 

@@ -205,7 +205,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
-                dispatch.wait(raw)
+                dispatch.wait(raw, version.func)
                 version.first_seconds = time.perf_counter() - start
                 if dispatch.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)

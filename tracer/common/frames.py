@@ -6,7 +6,7 @@ import sysconfig
 
 import numpy as np
 
-from ...ir.source import PART, Source
+from ...ir.source import COMPILED, PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = (
@@ -31,7 +31,7 @@ def internal(code):
     """Whether a code object is ours or NumPy's own."""
     found = _internal.get(code)
     if found is None:
-        found = _internal[code] = code.co_filename.startswith(INTERNAL)
+        found = _internal[code] = code.co_filename.startswith(INTERNAL) or code.co_name.endswith(COMPILED)
     return found
 
 
@@ -42,7 +42,7 @@ def see_through(*functions):
 
 def is_ours(code):
     """Whether a code object is ours."""
-    return code.co_filename.startswith(OURS)
+    return code.co_filename.startswith(OURS) or code.co_name.endswith(COMPILED)
 
 
 def of_library(code):
