@@ -1,7 +1,7 @@
 """The user's file and line in what XLA, LLVM and Python's compiler make: metadata, debug lines, tracebacks, profiles."""
 
-import cProfile
 import contextlib
+import cProfile
 import glob
 import gzip
 import inspect
@@ -249,7 +249,7 @@ def line_table(nest):
     module = llvm.parse_assembly(nest.text(lines=True))
     module.verify()
     text = target.emit_assembly(module)
-    files = {n: name for n, name in re.findall(r'^\s*\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"([^"]*)"', text, re.M)}
+    files = dict(re.findall(r'^\s*\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"([^"]*)"', text, re.M))
     return {(files[n], int(line)) for n, line in re.findall(r"^\s*\.loc\s+(\d+)\s+(\d+)", text, re.M)}
 
 
