@@ -141,11 +141,7 @@ class Compiled:
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
         try:
-            taken = packed_call(args, kwargs)
-            leaves, tree = pytree.flatten(taken)
-            order = pytree.hashable(
-                pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
-            )
+            leaves, tree, order = self.flattened(args, kwargs)
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
@@ -181,6 +177,24 @@ class Compiled:
         static = route.key(leaves)
         entry = route.entries.get(static) or self.enter(route, static, leaves, built, args, kwargs)
         return entry.run_on(leaves, (args, kwargs))
+
+    def flattened(self, args, kwargs):
+        """-> (leaves of a call, their structure, the order of the keys in it)."""
+        taken = packed_call(args, kwargs)
+        leaves, tree = pytree.flatten(taken)
+        keys = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
+        return leaves, tree, pytree.hashable(keys)
+
+    def known_entry(self, args, kwargs):
+        """-> (the entry of a call, None where there is none yet; its leaves)."""
+        leaves, tree, order = self.flattened(args, kwargs)
+        types = tuple(map(type, leaves))
+        route = self.routes.get((tree, types, order, sharing(args, kwargs, tree)))
+        if route is not None and route.promoted and not all(small(leaves[i]) for i in route.promoted):
+            route = route.plain
+        if route is None or route.inside or route.memory:
+            return None, leaves
+        return route.entries.get(route.key(leaves) if route.static else ()), leaves
 
     def uncaptured(self, route, leaves, args, kwargs):
         """A call with memory of another library's among its arguments: by plain Python."""
