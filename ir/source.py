@@ -55,6 +55,11 @@ class Source:
         return self.code.co_filename
 
     @property
+    def function(self) -> str:
+        """The qualified name of the function it stands in."""
+        return self.code.co_qualname.replace(PART, "")
+
+    @property
     def line(self) -> int:
         return self.position()[0] or self.code.co_firstlineno
 
@@ -74,10 +79,41 @@ class Source:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
 
 
+class KeptSource(Source):
+    """The place of an equation that another process has traced: all but the code."""
+
+    __slots__ = ("kept",)
+    kept: tuple[str, str, Place]
+
+    def __init__(self, kept: tuple[str, str, Place], mark: str = "", rules: tuple[Any, ...] = ()) -> None:
+        """kept: (file, qualified name of the function, position)."""
+        self.kept, self.mark, self.rules = kept, mark, rules
+
+    def marked(self, mark: str) -> KeptSource:
+        return KeptSource(self.kept, mark)
+
+    def by(self, rule: Any) -> KeptSource:
+        return KeptSource(self.kept, self.mark, (*self.rules, rule))
+
+    def position(self) -> Place:
+        return self.kept[2]
+
+    @property
+    def file(self) -> str:
+        return self.kept[0]
+
+    @property
+    def function(self) -> str:
+        return self.kept[1]
+
+    @property
+    def line(self) -> int:
+        return self.position()[0] or 1
+
+
 def code_place(source: Any) -> tuple[str, str, int, str] | None:
-    """(file, qualified name of the function, line, mark) of an equation's source; None where it is not in code."""
-    code = getattr(source, "code", None)
-    return None if code is None else (code.co_filename, code.co_qualname.replace(PART, ""), source.line, source.mark)
+    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none."""
+    return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
 
 
 def positions_of(code: CodeType) -> list[Place]:

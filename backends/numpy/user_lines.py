@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from ...ir.source import COMPILED
+from ...ir.source import COMPILED, Source
 from ...ir.syntax import compiled
 
 NUMBERED = re.compile(r"  # @(\d+)$")
@@ -25,7 +25,7 @@ class StatementSources:
 
     def marked(self, line, source):
         """A line of text with its source, unless it has one, or there is none."""
-        if getattr(source, "code", None) is None or NUMBERED.search(line):
+        if not isinstance(source, Source) or NUMBERED.search(line):
             return line
         key = id(source)
         if key not in self.numbers:

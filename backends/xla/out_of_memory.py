@@ -2,6 +2,8 @@
 
 import os
 
+from ...ir.source import Source
+
 NAMED = 3  # bound: values that are named
 EXHAUSTED = "RESOURCE_EXHAUSTED"
 UNITS = "bytes", "kB", "MB", "GB", "TB", "PB", "EB"
@@ -24,9 +26,9 @@ def place_and_text(source):
 
 
 def computed_bytes(func):
-    """(bytes of its results, equation) of all equations with a place in code."""
+    """(bytes of its results, equation) of all equations with a place of the user's."""
     for eqn in func.eqns:
-        if getattr(eqn.source, "code", None) is not None:
+        if isinstance(eqn.source, Source):
             yield sum(r.type.size * r.type.dtype.itemsize for r in eqn.results), eqn
         for region in eqn.regions():
             yield from computed_bytes(region)
