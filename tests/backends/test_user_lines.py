@@ -182,6 +182,49 @@ def test_places_are_read_as_older_versions_write_them():
     assert op_lines(OLDER) == {"sine.2": ('/a "b"/c.py', 7, "helper")}
 
 
+TABLES = """HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "/a/b.py"
+2 "/a/call.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=4 end_column=9}
+2 {file_name_id=2 function_name_id=1 line=9 end_line=9 column=4 end_column=9}
+3 {file_name_id=1 function_name_id=1 line=5 end_line=5 column=4 end_column=9}
+
+StackFrames
+1 {file_location_id=2 parent_frame_id=1}
+2 {file_location_id=1 parent_frame_id=1}
+3 {file_location_id=3 parent_frame_id=1}
+
+%fused_computation (p: f64[3]) -> f64[3] {
+  %p = f64[3]{0} parameter(0)
+  %s.1 = f64[3]{0} sine(%p), metadata={op_name="jit(f)/f/sin" stack_frame_id=2}
+  %v.1 = f64[3]{0} sine(%p), metadata={op_name="jit(f)/f/vjp of b.py:5/cos" stack_frame_id=3}
+  ROOT %m.1 = f64[3]{0} add(%s.1, %v.1), metadata={op_name="jit(f)/f/sin;g/mul" stack_frame_id=1}
+}
+
+ENTRY %main.5 (x.1: f64[3]) -> f64[3] {
+  %x.1 = f64[3]{0} parameter(0), metadata={op_name="x"}
+  %m.2 = f64[3]{0} negate(%x.1), metadata={op_name="jit(f)/f/vjp of b.py:5/neg;g/mul" stack_frame_id=1}
+  %m.3 = f64[3]{0} negate(%x.1), metadata={op_name="jit(f)/f/neg;g/mul" stack_frame_id=1}
+  ROOT %wrapped = f64[3]{0} fusion(%m.2), kind=kLoop, calls=%fused_computation
+}
+"""
+
+
+def test_an_instruction_made_of_two_has_the_place_of_the_first():
+    derived = ("/a/b.py", 5, "f/vjp of b.py:5")
+    assert op_lines(TABLES) == {
+        "s.1": ("/a/b.py", 3, "f"), "v.1": derived, "m.1": ("/a/b.py", 3, "f"), "m.2": derived, "m.3": ("/a/call.py", 9, "f"),
+        "wrapped": ("/a/b.py", 3, "f"),
+    }  # fmt: skip
+
+
 def test_a_profilers_trace_leads_to_lines(tmp_path):
     run = jax.jit(jit(loop, engine="xla")).lower(X).compile()
     run(X)
