@@ -248,14 +248,14 @@ def test_errors_of_lowering_name_the_line():
 
 def huge(x):
     a = np.arange(10**7) * x
-    return np.sin(np.add.outer(a, a)) @ a  # here: huge
+    return np.sin(np.add.outer(a, a))  # here: huge
 
 
 def test_too_little_memory_names_the_largest_values():
     with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED") as raised:
         jit(huge, engine="xla")(2.0)
     note = "\n".join(raised.value.__notes__)
-    assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.relpath(FILE)}:{line_of('huge')}: " in note
+    assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.basename(FILE)}:{line_of('huge')}: " in note
     assert [in_units(n) for n in (0, 999, 1000, 12_345_678, 10**21)] == ["0 bytes", "999 bytes", "1 kB", "12.3 MB", "1e+03 EB"]
 
 
