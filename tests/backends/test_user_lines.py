@@ -138,7 +138,8 @@ def test_every_instruction_that_names_a_file_names_the_users(program):
     assert files and not [file for file in files if file.startswith(OURS)]
     found = {(file, line) for file, line, _ in op_lines(text).values()}
     assert {file for file, _ in found} == {FILE}
-    assert {line for _, line in found} >= {line_of(name) for name in PROGRAMS[program]}
+    inside = {"then", "else"} if "StackFrames" not in text else set()  # to older versions, a branch is all at one line
+    assert {line for _, line in found} >= {line_of(name) for name in PROGRAMS[program] if name not in inside}
 
 
 def test_operations_have_the_line_that_computes_them():
@@ -252,7 +253,7 @@ def huge(x):
 
 
 def test_too_little_memory_names_the_largest_values():
-    with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED") as raised:
+    with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED|Out of memory") as raised:
         jit(huge, engine="xla")(2.0)
     note = "\n".join(raised.value.__notes__)
     assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.basename(FILE)}:{line_of('huge')}: " in note
