@@ -152,9 +152,11 @@ def test_operations_have_the_line_that_computes_them():
 
 def test_scopes_name_functions_and_derivatives():
     scopes = {scope for _, _, scope in op_lines(compiled_text(jit(everything, engine="xla"), X)).values()}
-    assert {"helper", "Dense.__call__", "inner"} <= scopes
-    assert f"helper/vjp of {os.path.basename(FILE)}:{line_of('helper')}" in scopes
-    assert any(re.fullmatch(r"loop/vjp of .*/while/body.*", scope) for scope in scopes)
+    outer, file = "everything/everything.<locals>.loss", os.path.basename(FILE)
+    assert {f"{outer}/straight/helper", f"{outer}/straight/Dense.__call__", f"{outer}/nested/inner", f"{outer}/loop/while/body"} <= scopes
+    assert f"{outer}/straight/helper/vjp of {file}:{line_of('helper')}" in scopes
+    assert any(re.fullmatch(rf"{outer}/loop/vjp of {file}:\d+/while/body/vjp of {file}:{line_of('while')}", scope) for scope in scopes)
+    assert not any(scope.count(outer) > 1 for scope in scopes)
 
 
 def test_what_stands_in_other_lines_is_the_same_executable():
