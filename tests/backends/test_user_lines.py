@@ -30,6 +30,7 @@ from wengert.backends.xla.op_lines import op_lines
 from wengert.backends.xla.out_of_memory import in_units
 from wengert.backends.xla.places import OURS, run_at
 from wengert.tracer.common.frames import internal
+from wengert.tracer.common.origin import is_user
 
 FILE = __file__
 
@@ -413,8 +414,10 @@ def test_profilers_show_the_users_file(call):
     assert any(file == FILE and name == "numpys (compiled)" for file, _, name in pstats.Stats(profile).stats)
 
 
-def test_the_tracer_takes_generated_code_for_its_own(call):
+def test_the_tracer_takes_generated_code_for_its_own(call, monkeypatch):
     assert call.__code__.co_filename == FILE and internal(call.__code__) and not internal(numpys.__code__)
+    monkeypatch.setattr("wengert.tracer.common.origin._users", {})
+    assert not is_user(call.__code__) and is_user(numpys.__code__)  # whichever of a file is asked for first
 
 
 ELSEWHERE = "import numpy as np\n\n\ndef far(x):\n    return np.log(x)\n"
