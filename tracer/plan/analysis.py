@@ -37,11 +37,12 @@ class Analysis:
         return sum(self.lines.values(), ZERO)
 
 
-def of_numpy(func: Func) -> Analysis:
-    """Of a program that runs as generated NumPy; func: the equations as they run."""
+def of_numpy(func: Func, overwritten: set[int]) -> Analysis:
+    """Of a program that runs as generated NumPy; func: the equations as they run; overwritten: numbers of parameters
+    whose arrays it may change at once."""
     found, made = Analysis(), NumPySteps(func)
     found.steps, found.lines = numbered(made.steps), made.by_line
-    found.buffers, found.temporaries, found.at = made.buffers()
+    found.buffers, found.temporaries, found.at = made.buffers({func.params[k] for k in overwritten})
     return found
 
 

@@ -62,7 +62,7 @@ class NumPySteps:
         """The user's name for the result, or else that of the op."""
         return next((name for r in eqn.results if (name := hint_name(r))), other)
 
-    def buffers(self) -> tuple[list[Buffer], int, int]:
+    def buffers(self, overwritable: set[Any]) -> tuple[list[Buffer], int, int]:
         """(the buffers, the most bytes of temporaries at once, the number of the step at which).
 
         A value that is read once is let go when it has been read, for it has no name in what runs; one that is read
@@ -79,11 +79,24 @@ class NumPySteps:
             for r in eqn.results:
                 if not r.type.shape or owner_of(r) is not r:
                     continue
+                if (there := self.in_place(eqn, r, owners, uses, overwritable)) is not None:
+                    owners[r] = there
+                    there.last = end if r in results else max([there.last, *uses.get(r, ())])
+                    there.kind = "result" if r in results and there.kind == "temporary" else there.kind
+                    continue
                 kind, reads = ("result" if r in results else "temporary"), uses.get(r, [])
                 last = end if kind == "result" else reads[0] if len(reads) == 1 else end - 1 if reads else at
                 owners[r] = Buffer(hint_name(r) or eqn.op.name, repr(r.type), bytes_in(r.type), kind, at, max(last, at), place)
-        found = [b for b in owners.values() if b.bytes]
+        found = [b for b in dict.fromkeys(owners.values()) if b.bytes]
         return found, *live_peak(found, end)
+
+    def in_place(self, eqn: Eqn, r: Any, owners: Any, uses: Any, overwritable: set[Any]) -> Buffer | None:
+        """The memory that a nest changes in place: of an array that it carries and nobody else reads."""
+        if eqn.op is not LOOP or by_python(eqn):
+            return None
+        x = eqn.operands[len(eqn.operands) - eqn.attrs["carried"] + eqn.results.index(r)]
+        free = x in overwritable or x not in self.func.params
+        return owners.get(x) if free and len(uses.get(x, ())) == 1 and x not in self.func.results else None
 
     def uses(self) -> dict[Any, list[int]]:
         """value -> the numbers of the steps that read it, or a view of it."""

@@ -38,7 +38,7 @@ def plan_text(data: dict[str, Any]) -> str:
 
 def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     """The paragraph of one program."""
-    lines = filled(f"  program {trace['number']}: ", f"({grouped_arguments(trace['arguments'])})", width, 4)
+    lines = filled(f"  program {trace['number']}: ", f"({trace['arguments']})", width, 4)
     say = lambda label, text: lines.extend(filled(f"    {label:<13}", text, width))
     if trace["static"]:
         say("static", cut_text(trace["static"], 3 * width))
@@ -57,14 +57,10 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     if trace["reverse"] is not None:
         lines += reverse_text(trace["reverse"], width)
     say("guard", guard_text(trace["guard"]))
-    lines += table("steps", step_rows(trace["steps"], width), len(trace["steps"]), width)
-    lines += table("lines", line_rows(trace["lines"], width), len(trace["lines"]), width)
+    lines += table("steps", step_rows(trace["steps"]), len(trace["steps"]), width)
+    lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
     lines += table("buffers", buffer_rows(trace["buffers"]), len(trace["buffers"]), width)
     return lines
-
-
-def grouped_arguments(text: str) -> str:
-    return cut_text(text, 400)
 
 
 def cost_text(cost: dict[str, Any]) -> str:
@@ -121,11 +117,12 @@ def place_text(line: dict[str, Any]) -> str:
 
 def places_text(lines: list[dict[str, Any]]) -> str:
     """Places, those of one file together: "heat.py:8-9, 12 vjp"."""
-    by_file: dict[tuple[str, str], list[int]] = {}
+    by_file: dict[str, dict[str, list[int]]] = {}
     for p in lines:
         if p["line"]:
-            by_file.setdefault((os.path.basename(p["file"]), p["mark"]), []).append(p["line"])
-    return ", ".join(f"{file}:{spans(sorted(set(ns)))} {mark}".rstrip() for (file, mark), ns in by_file.items())
+            by_file.setdefault(os.path.basename(p["file"]), {}).setdefault(p["mark"], []).append(p["line"])
+    said = lambda marks: ", ".join(f"{spans(sorted(set(ns)))} {mark}".rstrip() for mark, ns in sorted(marks.items()))
+    return "; ".join(f"{file}:{said(marks)}" for file, marks in by_file.items())
 
 
 def spans(numbers: list[int]) -> str:
@@ -139,7 +136,7 @@ def spans(numbers: list[int]) -> str:
     return ",".join(f"{a}-{b}" if a != b else str(a) for a, b in found)
 
 
-def step_rows(steps: list[dict[str, Any]], width: int, depth: int = 0) -> list[list[str]]:
+def step_rows(steps: list[dict[str, Any]], depth: int = 0) -> list[list[str]]:
     """A row a step, those within a loop below it."""
     rows = []
     for s in steps:
@@ -150,20 +147,20 @@ def step_rows(steps: list[dict[str, Any]], width: int, depth: int = 0) -> list[l
         times = f"{expected} | {took}" if took else expected
         least = "" if s["known"] else ">"
         rows.append([
-            number, "  " * depth + s["kind"], cut_text(f"{runs} {s['does']}".strip(), max(width - 72, 20)),
+            number, "  " * depth + s["kind"], f"{runs} {s['does']}".strip(),
             least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), times, cut_text(places_text(s["lines"]), 26),
         ])  # fmt: skip
         if s["steps"] and depth < DEEP:
-            rows += step_rows(s["steps"], width, depth + 1)
+            rows += step_rows(s["steps"], depth + 1)
     return rows
 
 
-def line_rows(lines: list[dict[str, Any]], width: int) -> list[list[str]]:
+def line_rows(lines: list[dict[str, Any]]) -> list[list[str]]:
     measured = any(line["measured"] is not None for line in lines)
     return [
         [
             cut_text(place_text(line), 26), in_units(line["flops"]), in_units(line["read"], "B"), in_units(line["written"], "B"),
-            *([in_time(line["measured"]) if line["measured"] is not None else ""] if measured else []), cut_text(line["text"], max(width - 68, 16)),
+            *([in_time(line["measured"]) if line["measured"] is not None else ""] if measured else []), line["text"],
         ]
         for line in lines
     ]  # fmt: skip
@@ -178,9 +175,9 @@ def buffer_rows(buffers: list[dict[str, Any]]) -> list[list[str]]:
 
 
 HEADS = {
-    "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5)),
-    "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3)),
-    "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,)),
+    "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5), 2),
+    "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3), -1),
+    "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,), 0),
 }
 
 
@@ -188,10 +185,10 @@ def table(kind: str, rows: list[list[str]], count: int, width: int) -> list[str]
     """The rows of one of the tables of a plan, under their heads."""
     if not rows:
         return []
-    head, right = HEADS[kind]
+    head, right, cut = HEADS[kind]
     if kind == "lines" and len(rows[0]) > len(head):
         head, right = [*head[:4], "measured", head[4]], (*right, 4)
     most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS}[kind]
-    shown = aligned([head, *rows[:most]], right)
+    shown = aligned([head, *rows[:most]], right, width - 4, cut)
     more = max(len(rows), count) - most
-    return [*(f"    {line}"[:width].rstrip() for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]
+    return [*(f"    {line}" for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]

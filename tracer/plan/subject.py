@@ -9,7 +9,8 @@ from ...backends.xla import dispatch
 from ...ir.core import Func
 from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
-from ..call.explain import runs
+from ..call.explain import LEAVES, arguments_text, runs, static_text
+from ..call.leaf_groups import grouped_leaves
 from ..common.errors import REFUSALS
 from ..common.terminal import in_time
 from ..program import backend_choice
@@ -28,9 +29,9 @@ class Subject:
         self.version, self.here, self.entry = version, here, entry
         self.engine, self.why, self.times = "none", "", {}
         self.arguments, self.static = "", ""
+        self.names: list[str] = []
         if version is not None:
-            self.arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types, strict=False))
-            self.static = ", ".join(f"{n}={str(x)[:40]}" for n, x in entry.static.items())
+            self.names, self.arguments, self.static = list(entry.names), arguments_text(entry, version), static_text(entry)
             self.decide()
 
     def decide(self) -> None:
@@ -107,8 +108,9 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         made.engine, made.why = "python", refusal_text(error)
         return [made]
     made = Subject(compiled, func, captured)
-    typed = [(n, k) for n, k in zip(names, kinds, strict=True) if k is not None]
-    made.arguments = ", ".join(f"{n}: {k.type}" for n, k in typed)
+    typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
+    made.names = [n for n, _ in typed]
+    made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
     made.why = "it has not been called with such arguments; the first call decides, and this is what XLA would run"
     return [made]
 
