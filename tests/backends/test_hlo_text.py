@@ -93,7 +93,8 @@ PROGRAMS = [
     (jit(network), NETWORK), (grad(network), NETWORK), (jit(softmax), (np.ones((50, 20)),)),
     (grad(lambda x: softmax(x)[:, 0].sum()), (np.ones((50, 20)),)), (jit(pairs), (np.ones(60),)),
     (grad(lambda x: pairs(x).sum()), (np.ones(60),)),
-    (jit(steps), (np.ones(90),)), (jit(lambda x, i: x[i] * 2.0), (np.ones((50, 20)), np.arange(9))), (grad(cell), (np.ones((8, 8)), np.ones((20, 8)))),
+    (jit(steps), (np.ones(90),)), (jit(lambda x, i: x[i] * 2.0), (np.ones((50, 20)), np.arange(9))),
+    (grad(cell), (np.ones((8, 8)), np.ones((20, 8)))),
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.source import hint_name
 from .nest_cost import lines_total, nest_lines
-from .step import Buffer, LineCosts, PlanStep, live_peak, placed_source
+from .step import Buffer, LineCosts, Place, PlanStep, live_peak, placed_source
 
 LOOP = OPS["loop"]
 LIBRARY = frozenset(
@@ -45,16 +45,10 @@ class NumPySteps:
             lines = nest_lines(eqn)
             for p, part in lines.items():
                 self.by_line.note(p, part.times(runs))
-            return [
-                PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), list(lines) or [place], lines_total(lines), runs)
-            ]
+            places, spent = list(lines) or [place], lines_total(lines)
+            return [PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), places, spent, runs)]
         if eqn.op is LOOP:
-            trips = eqn.attrs["trips"]
-            inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
-            each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
-            return [
-                PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
-            ]
+            return [self.walked(eqn, place, runs)]
         if eqn.regions() and eqn.op not in HOST:
             inner = [s for region in eqn.regions() for e in region.eqns for s in self.of(e, runs)]
             kind = "choice" if eqn.op is OPS["cond"] else "loop"
@@ -64,6 +58,13 @@ class NumPySteps:
         return [
             PlanStep(kind_of_op(eqn), self.name(eqn, eqn.op.name), eqn.op.name, [place], found, runs, why_whole(eqn))
         ]
+
+    def walked(self, eqn: Eqn, place: Place, runs: int) -> PlanStep:
+        """The step of a loop whose trips Python makes."""
+        trips = eqn.attrs["trips"]
+        inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
+        each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
+        return PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
 
     def name(self, eqn: Eqn, other: str) -> str:
         """The user's name for the result, or else that of the op."""
