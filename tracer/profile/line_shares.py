@@ -25,6 +25,7 @@ class Lines:
     def __init__(self):
         self.shares, self.whole, self.engine, self.why, self.steps = {}, 0.0, None, None, None
         self.kept, self.turn, self.took = None, 0, 0.0
+        self.unplaced = set()  # names of steps that are of no line
 
     def due(self, calls):
         """Whether there is something to do before a call, after so many."""
@@ -52,6 +53,8 @@ class Lines:
             key = step.file, step.line, derived(step.scope), tuple(step.fused)
             self.shares[key] = self.shares.get(key, 0.0) + 1e-6 * step.duration_us
             self.whole += 1e-6 * step.duration_us
+            if step.file is None:
+                self.unplaced.add(step.name.partition(".")[0])
 
 
 def run_again(callee, args, kwargs):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from ...backends.xla import dispatch
-from ..call.counted import begin_counting, end_counting
+from ..call.counted import begin_counting, end_counting, take_name
 from ..common import events, pytree
 from ..values.storage import current_trace
 from .line_shares import Lines
@@ -176,11 +176,12 @@ class Recorder:
     def calls_of(self, callee, args, kwargs):
         compiled = callee.compiled
         known = self.counts.get(compiled, 0)
-        key = compiled, signature_key(args, kwargs, known < SIGNATURES)
+        key = compiled, signature_key(compiled.signature, args, kwargs, known < SIGNATURES)
         found = self.calls.get(key)
         if found is None:
             with self.lock:
                 self.counts[compiled] = known + 1
+                take_name(callee)
                 made = Calls(compiled, signature_text(compiled.signature, args, kwargs, known < SIGNATURES))
                 found = self.calls.setdefault(key, made)
         return found

@@ -84,11 +84,14 @@ def line_table(found):
     def add(c, file, line, derived, seconds, form, fused=(), why=None):
         if c.place and file and not os.path.isabs(file) and os.path.basename(c.place[0]) == file:
             file = c.place[0]  # of a program from disk
-        row = rows.setdefault((file, line, derived, form), {"seconds": 0.0, "fused": set(), "of": set(), "why": None})
+        empty = {"seconds": 0.0, "fused": set(), "of": set(), "steps": set(), "why": None}
+        row = rows.setdefault((file, line, derived, form), empty)
         row["seconds"] += seconds
         row["fused"] |= {l for f, l in fused if f is not None and os.path.basename(f) == os.path.basename(file or "")}
         row["of"].add(c.name)
         row["why"] = row["why"] or why
+        if file is None:
+            row["steps"] |= c.lines.unplaced
 
     for c in found:
         ran = c.ran
@@ -109,7 +112,7 @@ def line_table(found):
             "runs as": form,
             "seconds": row["seconds"],
             "share": row["seconds"] / total,
-            "text": linecache.getline(file, line).strip() if file and line else "",
+            "text": linecache.getline(file, line).strip() if file else f"of no line: {', '.join(sorted(row['steps']))}",
             "fused": sorted(row["fused"] - {line}),
             "of": sorted(row["of"]),
             "why": row["why"],
