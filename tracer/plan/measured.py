@@ -12,7 +12,6 @@ the whole took untold.
 
 import collections
 import os
-import statistics
 import time
 
 from ...backends.numpy import StatementClock
@@ -22,6 +21,7 @@ from ...ir.types import type_of
 from ..call.contest import taken_types
 from ..call.receipt import equation_sources, loop_trip_counts
 from ..program import backend_choice, numpy_call
+from ..program.clock import turns as clock_turns
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
@@ -134,16 +134,15 @@ def of_statements(entry, version, everything):
         plain, told = numpy_call.raw(version, types), numpy_call.clocked_call(version, types, clock)
     found, begun = [], time.perf_counter()
     while len(found) < RUNS and (not found or time.perf_counter() - begun < LONG):
-        start = time.perf_counter()
-        out = plain.computed(*everything)
-        seconds = time.perf_counter() - start
+        clock.begin()
+        out = told.computed(*everything)
+        told_seconds = time.perf_counter() - clock.begun
         if out is numpy_call.MISS:
             return Measured("generated NumPy", why="a check of the program fails for these arguments")
-        clock.begin()
-        told.computed(*everything)
-        found.append((time.perf_counter() - clock.begun, seconds, statement_steps(clock)))
-    told_seconds, _, steps = min(found, key=lambda run: run[0])
-    return Measured("generated NumPy", steps, statistics.median(s for _, s, _ in found), told_seconds)
+        found.append((told_seconds, statement_steps(clock)))
+    told_seconds, steps = min(found, key=lambda run: run[0])
+    (seconds,) = clock_turns([lambda: plain.computed(*everything)], RUNS) if told_seconds < LONG else (told_seconds,)
+    return Measured("generated NumPy", steps, seconds, told_seconds)
 
 
 def statement_steps(clock):
@@ -185,15 +184,18 @@ def of_instructions(here, version, everything):
         return Measured("XLA", why="it runs in pieces, which are not told apart")
     if too_many(version.func):
         return Measured("XLA", why="its loops run too many instructions to be told of each")
-    start = time.perf_counter()
-    with dispatch.wide():
-        dispatch.wait(program(*everything))
-    seconds = time.perf_counter() - start
-    found = op_times(program, everything, RUNS if seconds < LONG else 1)
+    found = op_times(program, everything, RUNS)
     if isinstance(found, str):
-        return Measured("XLA", seconds=seconds, why=found)
+        return Measured("XLA", why=found)
     steps = [Step(op.name, op.file, op.line, op.scope, op.start, op.duration, op.times, op.fused) for op in found]
-    return Measured("XLA", steps, seconds, 1e-6 * sum(s.duration_us for s in steps))
+    told_seconds = 1e-6 * max(s.start_us + s.duration_us for s in steps)
+
+    def run():
+        with dispatch.wide():
+            dispatch.wait(program(*everything))
+
+    (seconds,) = clock_turns([run], RUNS) if told_seconds < LONG else (told_seconds,)
+    return Measured("XLA", steps, seconds, told_seconds)
 
 
 def launched_program(here, version, everything):

@@ -25,6 +25,7 @@ class Lines:
     def __init__(self):
         self.shares, self.whole, self.engine, self.why, self.steps = {}, 0.0, None, None, None
         self.kept, self.turn, self.took = None, 0, 0.0
+        self.runs = []  # seconds of those runs, told of nothing
         self.unplaced = set()  # names of steps that are of no line
 
     def due(self, calls):
@@ -40,6 +41,11 @@ class Lines:
         self.add(found)
         self.took += time.perf_counter() - start
 
+    @property
+    def seconds(self):
+        """What a run takes, 0.0 where that is not known."""
+        return sum(self.runs) / max(len(self.runs), 1)
+
     def finish(self):
         """When the profile ends: what was called once."""
         if self.kept is not None and not self.shares:
@@ -48,6 +54,7 @@ class Lines:
 
     def add(self, found):
         self.engine, self.why = found.engine or self.engine, found.why
+        self.runs += [found.seconds] if found.seconds else []
         self.steps = found.steps or self.steps
         for step in found.steps:
             key = step.file, step.line, derived(step.scope), tuple(step.fused)

@@ -23,24 +23,28 @@ PLAIN = np.ndarray, np.generic, float, int, complex, type(None)
 
 
 class Calls:
-    """Calls of one function with one signature. name, place, signature: in words; seconds: of all, without compiled
-    functions called within; made: of those, what was spent on programs; python: on plain Python for what is not
-    captured; count, running: how many made no program, and what those took; worst: the longest of these."""
+    """Calls of one function with one signature.
+
+    name, place, signature: in words; calls, seconds: all, without compiled functions called within; makers, made: those
+    in which a program was made, and what they took, but for plain Python; fallbacks, python: those that plain Python
+    answered, and what that took; count, running, worst: the others, what they took, and the longest.
+    """
 
     def __init__(self, compiled, signature):
         self.name, self.place, self.signature = compiled.name, compiled.place, signature
-        self.count = self.running = self.fallbacks = 0
-        self.calls = self.seconds = self.made = self.python = self.worst = 0
+        self.calls = self.makers = self.fallbacks = self.count = 0
+        self.seconds = self.made = self.python = self.running = self.worst = 0.0
         self.lines = Lines()
         self.causes = {}  # (file, line, why) of what was left to plain Python -> [calls, seconds]
 
     def add(self, frame, own):
         """One more call, that took `own` seconds without those within it."""
-        made = frame.spent(lambda event: event.kind != "fallback")
-        python = frame.python() if frame.fell_back else 0.0
+        makes = any(e.kind != "fallback" for e in frame.events)
+        python = 0.0 if not frame.fell_back else frame.python() if makes else own
         self.calls += 1
         self.seconds += own
-        self.made += made
+        self.makers += makes
+        self.made += own - python if makes else 0.0
         self.python += python
         if frame.fell_back:
             event = max((e for e in frame.events if e.kind == "fallback"), key=lambda e: e.seconds)
@@ -48,15 +52,20 @@ class Calls:
             cause[0] += 1
             cause[1] += python
         self.fallbacks += frame.fell_back
-        if not made and not frame.fell_back:
+        if not frame.events:
             self.count += 1
             self.running += own
             self.worst = max(self.worst, own)
 
     @property
+    def first_runs(self):
+        """Seconds that the program itself took in calls that made it, as far as it was measured."""
+        return min((self.makers - self.fallbacks if self.fallbacks else self.makers) * self.lines.seconds, self.made)
+
+    @property
     def ran(self):
         """Seconds in the program itself."""
-        return max(self.seconds - self.made - self.python, 0.0)
+        return self.running + self.first_runs
 
 
 class Frame:

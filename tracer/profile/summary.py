@@ -47,7 +47,7 @@ def share_table(recorder, found):
     """Where the wall time of the thread that began the profile went; the rest is Python around the calls."""
     seconds = recorder.ended - recorder.begun
     of = lambda get: sum(map(get, found))
-    ran, made, python = of(lambda c: c.ran), of(lambda c: c.made), of(lambda c: c.python)
+    ran, made, python = of(lambda c: c.ran), of(lambda c: c.made - c.first_runs), of(lambda c: c.python)
     around = seconds - recorder.own - (ran + made + python - recorder.elsewhere)
     return {
         "compiled functions": ran,
@@ -70,7 +70,7 @@ def call_row(c):
         "seconds": c.seconds,
         "mean": c.running / c.count if c.count else c.seconds / c.calls,
         "worst": c.worst if c.count else c.seconds,
-        "making": c.made,
+        "making": c.made - c.first_runs,
         "python": c.python,
         "fallbacks": c.fallbacks,
         "runs as": "plain Python" if not plain else c.lines.engine or "",
@@ -98,7 +98,7 @@ def line_table(found):
         if c.lines.whole:
             for (file, line, derived, fused), seconds in c.lines.shares.items():
                 add(c, file, line, derived, ran * seconds / c.lines.whole, c.lines.engine, fused)
-        elif ran and c.count:
+        elif ran:
             file, line = c.place or (None, None)
             add(c, file, line, "", ran, c.lines.engine or "", (), c.lines.why or "its program has no steps")
         for (file, line, why), (_, seconds) in c.causes.items():
@@ -207,7 +207,7 @@ def notes(recorder, found):
     out = []
     if any(c.lines.whole for c in found):
         out.append(
-            "For the time by line, programs were run again at some calls, step by step; the calls took what they took."
+            "Time by line: programs were run once more at some calls, step by step; the shares are of all calls."
         )
     if any(fused for c in found for *_, fused in c.lines.shares):
         out.append("Of lines that run as one instruction or one loop of machine code, one has the time of all.")

@@ -1,5 +1,7 @@
 """What a profile tells of calls, user lines, traces, fallbacks and programs on disk: by counts and names, not by times."""
 
+import doctest
+import importlib
 import inspect
 import json
 import threading
@@ -9,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from cached import SIMPLE, X
+from places import ROOT
 
 import wengert
 from wengert import grad, jit
@@ -363,3 +366,14 @@ def test_many_values_of_an_int_are_one_signature():
             f(1.0, n)
     found = rows(p, "calls")
     assert len(found) == 65 and rows(p, "calls", signature="x: f64[], n: int")[0]["calls"] == 16
+
+
+def test_the_page_about_it(as_users_have_it):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "profile.md"), module_relative=False, optionflags=flags)
+    assert tried >= 15 and failed == 0
+
+
+def test_the_docstring(as_users_have_it):
+    failed, tried = doctest.testmod(importlib.import_module("wengert.tracer.profile.profile"))
+    assert tried and not failed
