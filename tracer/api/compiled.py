@@ -6,21 +6,16 @@ import inspect
 import re
 import threading
 
-from ...autodiff import checkpoints
 from ...backends.xla import dispatch
-from ...ir.exactness import exactly
 from ...ir.parameters import declared
-from ...ir.pipeline import run as optimise
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
-from ..call.explain import explanation
 from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
-from ..capture.capture import capture
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
@@ -35,14 +30,13 @@ from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, key_of
 from ..program.emit_structure import places
 from ..regions import hooks
-from ..rules import rules
-from ..values.speculate import Speculation
 from ..values.storage import current_trace
+from .inspecting import Inspecting
 
 MOST = 64  # bound: traces, under guards of their own, of functions that are made alike
 
 
-class Compiled:
+class Compiled(Inspecting):
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
     def __init__(
@@ -311,43 +305,6 @@ class Compiled:
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"
-
-    # -- looking inside ----------------------------------------------------------------------------
-    def ir(self, *args, passes=True, **kwargs):
-        """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
-        captured = self.captured(args, kwargs)[0]
-        if not passes:
-            return captured.func
-        return optimise(captured.func, exact=self.exact, rules=rules.applying(exact=self.exact), known=captured.bounded)
-
-    def captured(self, args, kwargs, objects=False):
-        """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
-        static)."""
-        patched_numpy.refuse_patched()
-        taken = packed_call(args, kwargs)
-        leaves, tree = pytree.flatten(taken)
-        names = names_of(self.signature, *taken)
-        kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
-        dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
-        stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None), exactly(self.exact):
-            traced = [k for k in kinds if k is not None]
-            shared = sharing(args, kwargs, tree)
-            found = capture(
-                self.function,
-                stand_ins,
-                tree,
-                traced,
-                self.name,
-                choices=Speculation(dynamic),
-                objects=objects,
-                shared=shared,
-            )
-        return found, names, kinds
-
-    def explain(self):
-        """Every trace: what it relied on, why it was made, and what it cost."""
-        return explanation(self)
 
 
 def without_values(signature):

@@ -199,4 +199,5 @@ def wrapper(callee, front, like, call=None):
     call.__wrapped__ = like
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
+    call.plan, call.text = callee.plan, callee.text
     return call
