@@ -99,8 +99,6 @@ def report(
     compiled = of or getattr(_now, "compiled", None)
     name, where = (compiled.name, place or compiled.place) if compiled is not None else ("jax", place)
     event = Event(area, kind, name, where, text if isinstance(text, str) else text(), seconds, facts)
-    if compiled is not None:
-        event.facts.setdefault("compiled", compiled)
     for listener in tuple(LISTENERS):
         listener(event)
     LOGGERS[area].log(level, "%s", event, extra={"event": event})

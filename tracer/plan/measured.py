@@ -14,7 +14,7 @@ import collections
 import os
 import time
 
-from ...backends.numpy import StatementClock
+from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
 from ...ir.types import type_of
@@ -25,6 +25,7 @@ from ..program.clock import turns as clock_turns
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
+LOOP = backend_choice.LOOP
 RUNS = 3  # bound: runs, of which the quickest is told
 LONG = 0.3  # bound: seconds of a run after which there is no other
 MOST = 1 << 18  # bound: instructions of XLA in one run, each of which the profiler keeps in memory
@@ -36,14 +37,16 @@ class Step:
     name: the op, or the HLO instruction; file, line: of the user's, None where it is of no line; scope: what it is
     derived by ("vjp", "jvp") or the function it stands in, as far as that is known; start_us, duration_us:
     microseconds since the program began, and how long it took, of all its runs together; times: how often it ran;
-    fused: [(file, line)] of other lines that were made one instruction with this one.
+    fused: [(file, line)] of other lines that were made one instruction, or one loop, with this one; form: "NumPy",
+    "machine code" of a loop, or "XLA".
     """
 
-    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused")
+    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused", "form")
 
-    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=()):
+    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=(), form="XLA"):
         self.name, self.file, self.line, self.scope = name, file, line, scope
         self.start_us, self.duration_us, self.times, self.fused = start_us, duration_us, times, list(fused)
+        self.form = form
 
     def __repr__(self):
         where = "no line" if self.file is None else f"{os.path.basename(self.file)}:{self.line}"
@@ -150,20 +153,22 @@ def statement_steps(clock):
     steps = []
     for k, eqn in enumerate(clock.eqns):
         if clock.times[k]:
-            (file, line, scope), *others = eqn_places(eqn)
-            start = 1e6 * (clock.first[k] - clock.begun)
-            fused = [(f, n) for f, n, _ in others]
-            steps.append(Step(eqn.op.name, file, line, scope, start, 1e6 * clock.spent[k], clock.times[k], fused))
+            is_nest = eqn.op is LOOP and not by_python(eqn)
+            (file, line, scope), *others = nest_places(eqn) if is_nest else [source_place(eqn.source)]
+            start, spent = 1e6 * (clock.first[k] - clock.begun), 1e6 * clock.spent[k]
+            fused = sorted({(f, n) for f, n, _ in others} - {(file, line)})
+            form = "machine code" if is_nest else "NumPy"
+            steps.append(Step(eqn.op.name, file, line, scope, start, spent, clock.times[k], fused, form))
     return sorted(steps, key=lambda s: s.start_us)
 
 
-def eqn_places(eqn):
-    """[(file, line, what it was derived by)] of an equation; of a nest made of straight lines, the place that most of
-    it is of in front, and the others behind."""
-    if eqn.source is not None or not eqn.regions():
-        return [source_place(eqn.source)]
+def nest_places(eqn):
+    """[(file, line, what it was derived by)] of a loop as machine code: its own in front, or where it is made of
+    straight lines that which most of it is of; behind it those of what is in it."""
     counts = collections.Counter(source_place(s) for region in eqn.regions() for s in equation_sources(region))
-    return [place for place, _ in counts.most_common()] or [source_place(None)]
+    inside = [place for place, _ in counts.most_common() if place[0] is not None]
+    own = [source_place(eqn.source)] if eqn.source is not None or not inside else []
+    return [*own, *inside]
 
 
 def source_place(source):

@@ -19,8 +19,8 @@ SLOW = 20.0  # bound: seconds of a measurement after which there is no other
 
 
 class Lines:
-    """shares: {(file, line, what it is derived by, the lines fused with it): seconds in the measured runs}; whole: all
-    of them; engine, why: as `Measured` has them; steps: of the last."""
+    """shares: {(file, line, what it is derived by, form, the lines that are one with it): seconds in measured runs};
+    whole: all of them; engine, why: as `Measured` has them; steps: of the last."""
 
     def __init__(self):
         self.shares, self.whole, self.engine, self.why, self.steps = {}, 0.0, None, None, None
@@ -57,7 +57,7 @@ class Lines:
         self.runs += [found.seconds] if found.seconds else []
         self.steps = found.steps or self.steps
         for step in found.steps:
-            key = step.file, step.line, derived(step.scope), tuple(step.fused)
+            key = step.file, step.line, derived(step.scope), step.form, tuple(step.fused)
             self.shares[key] = self.shares.get(key, 0.0) + 1e-6 * step.duration_us
             self.whole += 1e-6 * step.duration_us
             if step.file is None:

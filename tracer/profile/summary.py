@@ -96,8 +96,8 @@ def line_table(found):
     for c in found:
         ran = c.ran
         if c.lines.whole:
-            for (file, line, derived, fused), seconds in c.lines.shares.items():
-                add(c, file, line, derived, ran * seconds / c.lines.whole, c.lines.engine, fused)
+            for (file, line, derived, form, fused), seconds in c.lines.shares.items():
+                add(c, file, line, derived, ran * seconds / c.lines.whole, form, fused)
         elif ran:
             file, line = c.place or (None, None)
             add(c, file, line, "", ran, c.lines.engine or "", (), c.lines.why or "its program has no steps")

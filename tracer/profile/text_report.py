@@ -107,10 +107,21 @@ def shown_line(row):
     """The text of a line, what it is fused with, and why it stands for a whole function."""
     text = row["text"]
     if row["fused"]:
-        text += f"  # fused with line{'s' * (len(row['fused']) > 1)} {', '.join(map(str, row['fused'][:4]))}"
+        text += f"  # and line{'s' * (len(row['fused']) > 1)} {ranges(row['fused'])}"
     if row["why"] and row["runs as"] != "plain Python":
         text += f"  # all of {', '.join(row['of'])}: {row['why']}"
     return text
+
+
+def ranges(numbers):
+    """Sorted numbers as text: 3, 5-7."""
+    found = []
+    for n in numbers:
+        if found and found[-1][1] == n - 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in found[:6]) + (" ..." if len(found) > 6 else "")
 
 
 def times(count, word):

@@ -155,7 +155,7 @@ def test_lines_of_what_is_called_once(as_users_have_it):
     p = wengert.profile(jit(scaled), u, calls=1)
     assert np.array_equal(u, np.full(50, 2.0)) and p.result == np.sin(2.0) * 50 or p.result == pytest.approx(np.sin(2.0) * 50)
     assert {r["line"] for r in p.json()["lines"]} <= {line_of(scaled, "u *= 2"), line_of(scaled, "np.sin")}
-    assert {r["runs as"] for r in p.json()["lines"]} == {"generated NumPy"}
+    assert {r["runs as"] for r in p.json()["lines"]} <= {"NumPy", "machine code"}
 
 
 def test_measuring_leaves_arguments_and_the_world_alone(as_users_have_it):
