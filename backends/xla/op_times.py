@@ -42,7 +42,9 @@ def op_times(program, leaves, runs=3):
         return f"jax {jax.__version__} has no jax.profiler.ProfileData"
     with wide():
         text = program.lower(*leaves).compile().as_text()
-        found = recorded(lambda: wait(program(*leaves)), runs)
+        names = {row[1] for row in map(INSTRUCTION.match, text.splitlines()) if row}
+        once = " while(" in text  # of a loop each trip is told of
+        found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, names)
     if isinstance(found, str):
         return found
     places, outer = op_lines(text), set(OUTER.findall(text))
@@ -86,9 +88,9 @@ def summed_up(events, places, fused):
     return list(found.values())
 
 
-def recorded(run, runs):
-    """{run: [(module, instruction, begin, length in nanoseconds)]} of what jax's profiler saw of `run()`, so often;
-    in words, why it saw nothing."""
+def recorded(run, runs, names):
+    """{run: [(module, instruction, begin, length in nanoseconds)]} of what jax's profiler saw of `run()`, so often, of
+    instructions of these names; in words, why it saw nothing."""
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
     with LOCK, tempfile.TemporaryDirectory(prefix="wengert-", ignore_cleanup_errors=True) as home:
@@ -106,16 +108,18 @@ def recorded(run, runs):
                 jax.profiler.stop_trace()
         found = {}
         for path in pathlib.Path(home).rglob("*.xplane.pb"):
-            for event in events_of(path):
+            for event in events_of(path, names):
                 found.setdefault(event[0], []).append(event[1:])
         return found
 
 
-def events_of(path):
+def events_of(path, names):
     """(run, module, instruction, begin, length) of each instruction in a file of the profiler's."""
     for plane in jax.profiler.ProfileData.from_file(str(path)).planes:
         for line in plane.lines:
             for event in line.events:
+                if event.name not in names:
+                    continue
                 told = dict(event.stats)
                 if "hlo_op" in told:
                     run = told.get("run_id")

@@ -24,20 +24,23 @@ class Lines:
 
     def __init__(self):
         self.shares, self.whole, self.engine, self.why, self.steps = {}, 0.0, None, None, None
-        self.kept, self.turn, self.took = None, 0, 0.0
+        self.kept, self.next, self.took = None, 0, 0.0
         self.runs = []  # seconds of those runs, told of nothing
         self.unplaced = set()  # names of steps that are of no line
 
     def due(self, calls):
         """Whether there is something to do before a call, after so many."""
-        return calls == 0 or self.turn < len(TURNS) and calls >= TURNS[self.turn] and self.took < SLOW
+        return calls >= self.next and self.took < SLOW
 
-    def measure(self, callee, args, kwargs):
-        """Before a call."""
-        start, first = time.perf_counter(), self.took == 0.0
+    def measure(self, callee, args, kwargs, calls):
+        """Before a call, after so many."""
+        start = time.perf_counter()
         found = run_again(callee, args, kwargs)
-        self.kept = copied(callee, args, kwargs) if first and found.engine is None else None
-        self.turn += not first or found.engine is not None
+        self.kept = copied(callee, args, kwargs) if calls == 0 and found.engine is None else None
+        if found.engine is None:  # there is no program yet
+            self.next = 2 * calls or 1
+        else:
+            self.next = next((n for n in TURNS if n > calls), float("inf"))
         self.add(found)
         self.took += time.perf_counter() - start
 

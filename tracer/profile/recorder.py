@@ -128,6 +128,7 @@ class Recorder:
         events.LISTENERS.remove(self.heard)
         for calls in self.calls.values():
             calls.lines.finish()
+        self.calls, self.counts = dict(enumerate(self.calls.values())), {}  # which keeps no function alive
 
     # -- what happens ------------------------------------------------------------------------------
     def heard(self, event):
@@ -150,7 +151,7 @@ class Recorder:
         if calls.lines.due(calls.calls):
             thread.muted = True
             try:
-                calls.lines.measure(callee, args, kwargs)
+                calls.lines.measure(callee, args, kwargs, calls.calls)
             finally:
                 thread.muted = False
         frame = Frame(calls, 0.0)
