@@ -19,7 +19,7 @@ sys.exit. Open the trace file in ui.perfetto.dev or chrome://tracing. Within a p
 does the same for a block."""
 
 
-def parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser("python -m wengert profile", description=WHAT, epilog=AFTER)
     made.add_argument("-o", "--output", metavar="TRACE.json", help="write a timeline in Chrome's trace event format")
     made.add_argument("--json", metavar="TABLES.json", help="write the tables as JSON")
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run_command(argv: Sequence[str]) -> int:
     """-> the exit status of the script."""
-    given = parser().parse_args(argv)
+    given = command_parser().parse_args(argv)
     run = run_module if given.module else run_script
     made, status = run(given.script, given.arguments)
     sys.stdout.flush()

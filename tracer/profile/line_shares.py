@@ -18,7 +18,7 @@ SMALL = 1 << 26  # bound: bytes of arrays that are copied before a first call
 SLOW = 20.0  # bound: seconds of a measurement after which there is no other
 
 
-class Lines:
+class LineShares:
     """shares: {(file, line, what it is derived by, form, the lines that are one with it): seconds in measured runs};
     whole: all of them; engine, why: as `Measured` has them; steps: of the last."""
 
@@ -36,7 +36,7 @@ class Lines:
         """Before a call, after so many."""
         start = time.perf_counter()
         found = run_again(callee, args, kwargs)
-        self.kept = copied(callee, args, kwargs) if calls == 0 and found.engine is None else None
+        self.kept = copied_call(callee, args, kwargs) if calls == 0 and found.engine is None else None
         if found.engine is None:  # there is no program yet
             self.next = 2 * calls or 1
         else:
@@ -60,7 +60,7 @@ class Lines:
         self.runs += [found.seconds] if found.seconds else []
         self.steps = found.steps or self.steps
         for step in found.steps:
-            key = step.file, step.line, derived(step.scope), step.form, tuple(step.fused)
+            key = step.file, step.line, derivative_mark(step.scope), step.form, tuple(step.fused)
             self.shares[key] = self.shares.get(key, 0.0) + 1e-6 * step.duration_us
             self.whole += 1e-6 * step.duration_us
             if step.file is None:
@@ -75,12 +75,12 @@ def run_again(callee, args, kwargs):
         return Measured(None, why=f"its program could not be run again: {events.first_line(error)}")
 
 
-def derived(scope):
+def derivative_mark(scope):
     """"vjp" or "jvp" where a step is of a derivative, of a scope as either engine tells it."""
     return next((mark for mark in ("vjp", "jvp") if scope == mark or f"/{mark} of " in f"/{scope}"), "")
 
 
-def copied(callee, args, kwargs):
+def copied_call(callee, args, kwargs):
     """The arguments of a call with its arrays copied, None where those are many bytes."""
     try:
         leaves, tree = pytree.flatten((args, kwargs))

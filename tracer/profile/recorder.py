@@ -14,7 +14,7 @@ from ...backends.xla import dispatch
 from ..call.counted import begin_counting, end_counting, take_name
 from ..common import events, pytree
 from ..values.storage import current_trace
-from .line_shares import Lines
+from .line_shares import LineShares
 from .signatures import signature_key, signature_text
 
 KEPT = 100_000  # bound: calls, and events, of which the timeline has each; others are counted
@@ -22,7 +22,7 @@ SIGNATURES = 64  # bound: signatures of a function that are told apart by the va
 PLAIN = np.ndarray, np.generic, float, int, complex, type(None)
 
 
-class Calls:
+class CallStats:
     """Calls of one function with one signature.
 
     name, place, signature: in words; calls, seconds: all, without compiled functions called within; makers, made: those
@@ -34,7 +34,7 @@ class Calls:
         self.name, self.place, self.signature = compiled.name, compiled.place, signature
         self.calls = self.makers = self.fallbacks = self.count = 0
         self.seconds = self.made = self.python = self.running = self.worst = 0.0
-        self.lines = Lines()
+        self.lines = LineShares()
         self.causes = {}  # (file, line, why) of what was left to plain Python -> [calls, seconds]
 
     def add(self, frame, own):
@@ -68,7 +68,7 @@ class Calls:
         return self.running + self.first_runs
 
 
-class Frame:
+class CallFrame:
     """A call that runs now. inner: seconds of compiled functions called within; events: what took time in it."""
 
     __slots__ = ("calls", "start", "inner", "events")
@@ -99,7 +99,7 @@ def covered(intervals):
     return total
 
 
-class Thread(threading.local):
+class ThreadCalls(threading.local):
     """stack: the Frames of this thread; muted: whether what happens now is of the profiler's own doing."""
 
     def __init__(self):
@@ -113,7 +113,7 @@ class Recorder:
     def __init__(self):
         self.calls, self.events, self.timeline, self.lost = {}, [], [], 0
         self.own = self.elsewhere = 0.0
-        self.thread, self.main, self.lock = Thread(), threading.get_ident(), threading.Lock()
+        self.thread, self.main, self.lock = ThreadCalls(), threading.get_ident(), threading.Lock()
         self.counts = {}  # Compiled -> how many signatures of it there are
         self.begun, self.ended, self.waited = None, None, False
 
@@ -154,7 +154,7 @@ class Recorder:
                 calls.lines.measure(callee, args, kwargs, calls.calls)
             finally:
                 thread.muted = False
-        frame = Frame(calls, 0.0)
+        frame = CallFrame(calls, 0.0)
         thread.stack.append(frame)
         frame.start = time.perf_counter()
         try:
@@ -192,7 +192,7 @@ class Recorder:
             with self.lock:
                 self.counts[compiled] = known + 1
                 take_name(callee)
-                made = Calls(compiled, signature_text(compiled.signature, args, kwargs, known < SIGNATURES))
+                made = CallStats(compiled, signature_text(compiled.signature, args, kwargs, known < SIGNATURES))
                 found = self.calls.setdefault(key, made)
         return found
 

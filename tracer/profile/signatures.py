@@ -23,13 +23,13 @@ def signature_key(signature, args, kwargs, values):
 
 def by_position(signature, args, kwargs):
     """The same call, with arguments by position as far as that goes."""
-    names, args, kwargs = positional(signature), list(args), dict(kwargs)
+    names, args, kwargs = positional_names(signature), list(args), dict(kwargs)
     while len(args) < len(names) and names[len(args)] in kwargs:
         args.append(kwargs.pop(names[len(args)]))
     return args, kwargs
 
 
-def positional(signature):
+def positional_names(signature):
     """Names of the parameters that may be given by position."""
     parameters = signature.parameters.values() if signature else ()
     return [p.name for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
@@ -50,7 +50,7 @@ def item_key(x, values, deep):
 
 def signature_text(signature, args, kwargs, values):
     """The arguments of a call: `x: f64[3], n: 4`."""
-    names, (args, kwargs) = positional(signature), by_position(signature, args, kwargs)
+    names, (args, kwargs) = positional_names(signature), by_position(signature, args, kwargs)
     parts = [f"{n}: {item_text(x, values, DEEP)}" for n, x in zip(names, args)]
     parts += [item_text(x, values, DEEP) for x in args[len(names) :]]
     parts += [f"{n}: {item_text(x, values, DEEP)}" for n, x in kwargs.items()]

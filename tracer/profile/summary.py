@@ -35,11 +35,11 @@ def summary(recorder):
         "phases": phases,
         "background": background,
         "traces": trace_table(recorder),
-        "misses": counted(e for e, _ in recorder.events if e.area == "guards"),
+        "misses": event_counts(e for e, _ in recorder.events if e.area == "guards"),
         "fallbacks": fallback_table(found),
-        "engines": counted(e for e, _ in recorder.events if e.kind == "engine"),
+        "engines": event_counts(e for e, _ in recorder.events if e.kind == "engine"),
         "cache": {kind: counted_cache(recorder, kind) for kind in ("hit", "miss", "kept", "not kept")},
-        "notes": notes(recorder, found),
+        "notes": reading_notes(recorder, found),
     }
 
 
@@ -188,7 +188,7 @@ def fallback_table(found):
     return sorted(table, key=lambda row: -row["seconds"])
 
 
-def counted(events):
+def event_counts(events):
     """A row for each text of a function's events, and how often it came."""
     rows = {}
     for e in events:
@@ -199,10 +199,10 @@ def counted(events):
 
 
 def counted_cache(recorder, kind):
-    return counted(e for e, _ in recorder.events if e.area == AREAS[3] and e.kind == kind)
+    return event_counts(e for e, _ in recorder.events if e.area == AREAS[3] and e.kind == kind)
 
 
-def notes(recorder, found):
+def reading_notes(recorder, found):
     """What a reader of the numbers should know."""
     out = []
     if any(c.lines.whole for c in found):
