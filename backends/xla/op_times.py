@@ -10,6 +10,7 @@ import re
 import tempfile
 import threading
 import time
+import warnings
 
 import jax
 
@@ -107,14 +108,16 @@ def recorded(run, runs, names):
             with contextlib.suppress(RuntimeError):
                 jax.profiler.stop_trace()
         found = {}
-        for path in pathlib.Path(home).rglob("*.xplane.pb"):
-            for event in events_of(path, names):
-                found.setdefault(event[0], []).append(event[1:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of jax's reader itself, in some versions
+            for path in pathlib.Path(home).rglob("*.xplane.pb"):
+                for event in events_of(path, names):
+                    found.setdefault(event[0], []).append(event[1:])
         return found
 
 
 def events_of(path, names):
-    """(run, module, instruction, begin, length) of each instruction in a file of the profiler's."""
+    """(run, module, instruction, begin, length) of each instruction of these names in a file of the profiler's."""
     for plane in jax.profiler.ProfileData.from_file(str(path)).planes:
         for line in plane.lines:
             for event in line.events:
