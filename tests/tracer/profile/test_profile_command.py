@@ -131,3 +131,9 @@ def test_help(capsys):
         main(["profile", "--help"])
     out = capsys.readouterr().out
     assert ended.value.code == 0 and "SCRIPT" in out and "ui.perfetto.dev" in out
+
+
+def test_no_script(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["profile", "--quiet"])
+    assert ended.value.code == 2 and "name a script: python -m wengert profile simulate.py" in capsys.readouterr().err
