@@ -65,7 +65,9 @@ def several(count: int, what: str) -> str:
     return f"{count} {what}" + "s" * (count != 1)
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None, cut: int = -1) -> list[str]:
+def aligned(
+    rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None, cut: int = -1
+) -> list[str]:
     """Rows of texts as lines with columns below each other; right: columns that end below each other.
 
     width: of the lines, for which texts of the column `cut` are cut at the end.

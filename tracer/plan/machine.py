@@ -17,7 +17,14 @@ BYTES = 1 << 24  # bound: of the array whose copy is timed; more than caches hol
 SIDE = 384  # bound: rows of the matrices whose product is timed
 ROW = 1 << 11  # bound: elements of the vectors whose product is timed; they stay in the cache
 TURNS = 12  # bound: of which the quickest counts
-CALL = {"numpy": 5e-7, "kernel": 1e-6, "library": 2e-6, "nest": 1e-6, "copy": 5e-7, "host": 2e-5}  # bound: seconds a step costs
+CALL = {
+    "numpy": 5e-7,
+    "kernel": 1e-6,
+    "library": 2e-6,
+    "nest": 1e-6,
+    "copy": 5e-7,
+    "host": 2e-5,
+}  # bound: seconds a step costs
 
 
 class Machine(NamedTuple):

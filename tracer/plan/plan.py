@@ -119,7 +119,9 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         **head,
         "totals": cost_json(found.total()),
         "expected": None if None in times else sum(t for t in times if t is not None),
-        "measured": measured.seconds if measured is not None and measured.seconds else subject.times.get(subject.engine),
+        "measured": measured.seconds
+        if measured is not None and measured.seconds
+        else subject.times.get(subject.engine),
         "unmeasured": measured.why if measured is not None else None,
         "steps": [s.json(rate) for s in found.steps],
         "lines": lines_json(found, measured),
@@ -167,8 +169,8 @@ def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
 
 
 def memory_json(found: Analysis) -> dict[str, Any]:
-    """{"arguments", "results", "temporaries", "peak", "at", "xla"} in bytes; at: the step of the peak; xla: the same sum
-    as XLA reserves it, None where it was not asked."""
+    """{"arguments", "results", "temporaries", "peak", "at", "xla"} in bytes; at: the step of the peak; xla: the same
+    sum as XLA reserves it, None where it was not asked."""
     sums = {kind: sum(b.bytes for b in found.buffers if b.kind == kind) for kind in ("argument", "result")}
     told = (found.xla or {}).get("memory")
     return {
