@@ -158,6 +158,11 @@ def test_lines_of_what_is_called_once(as_users_have_it):
     assert {r["runs as"] for r in p.json()["lines"]} <= {"NumPy", "machine code"}
 
 
+def test_keys_of_dicts_keep_their_order_where_arguments_are_copied(as_users_have_it):
+    p = wengert.profile(jit(lambda d: np.sin(d["b"]) + d["a"]), {"b": np.ones(3), "a": np.ones(3)}, calls=1)
+    assert p.json()["calls"][0]["runs as"] == "generated NumPy" and p.json()["lines"]
+
+
 def test_measuring_leaves_arguments_and_the_world_alone(as_users_have_it):
     class Counter:
         seen = 0
@@ -377,3 +382,13 @@ def test_the_page_about_it(as_users_have_it):
 def test_the_docstring(as_users_have_it):
     failed, tried = doctest.testmod(importlib.import_module("wengert.tracer.profile.profile"))
     assert tried and not failed
+
+
+def test_long_rows_are_broken_and_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    f = jit(lambda *xs, how: sum(xs))
+    with wengert.profile() as p:
+        f(*[np.ones(n) for n in [7] * 40], how="it" * 50)
+    lines = str(p).splitlines()
+    assert max(map(len, lines)) <= 90 and any(line.endswith(" ...") for line in lines)
+    assert p.json()["calls"][0]["signature"].count("f64[7]") == 40
