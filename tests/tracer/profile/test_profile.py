@@ -290,10 +290,17 @@ def test_what_is_refused(make, kind, text):
         make()
 
 
-def test_profiles_do_not_nest():
-    with wengert.profile() as p, pytest.raises(RuntimeError, match="being made already"):
-        wengert.profile(loss, np.ones(3))
-    with pytest.raises(RuntimeError, match="made once"), p:
+def test_profiles_within_profiles():
+    f = jit(loss)
+    f(np.ones(3))
+    code = f.__code__
+    with wengert.profile() as outer:
+        f(np.ones(3))
+        inner = wengert.profile(f, np.ones(3), calls=4)
+        assert repr(outer) == "<Profile of a block, being made>"
+    assert [rows(p, "calls")[0]["calls"] for p in (inner, outer)] == [4, 5] and f.__code__ is code
+    assert "timing engines" not in {r["phase"] for r in outer.json()["phases"]} and repr(inner) == str(inner)
+    with pytest.raises(RuntimeError, match="made once"), outer:
         pass
 
 
