@@ -1,0 +1,110 @@
+"""Operations of XLA at the user's lines: what jax writes into the metadata of what an equation is lowered to.
+
+jax takes the Python frames below an operation for its source, but for those of files that are excluded. So our own are,
+and an equation is lowered by a function whose code says that it is the user's: file, function and line
+(`stand_in`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
+solver.py:12`).
+
+Format of the table of positions: Objects/locations.md of CPython 3.11.
+"""
+
+import functools
+import os
+import threading
+import types
+
+import jax
+from jax.extend import source_info_util
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+OURS = (
+    *(os.path.join(ROOT, room) + os.sep for room in ("autodiff", "backends", "compat", "ir", "tracer")),
+    *(os.path.join(ROOT, file) for file in ("__init__.py", "__main__.py")),
+    "<wengert",
+)
+KEPT = 4096  # bound: functions that stand in for lines
+LONGEST = 8  # fact: code units that one entry of the table of positions tells of
+WITHOUT_COLUMNS = 13  # fact: how an entry begins that tells a line alone
+
+for path in OURS:
+    source_info_util.register_exclusion(path)
+
+
+class Enclosing(threading.local):
+    """scope: that of the equation which this thread lowers the region of."""
+
+    scope = None
+
+
+ENCLOSING = Enclosing()
+
+
+def at(source, run, *args):
+    """`run(*args)`, the operations of which have the line of `source`; without one, that of what is around them."""
+    return run(*args) if source is None else stand_in(*source)(run, args)
+
+
+def lines(order):
+    """(what is to be looked up as a place, the items that have it) for items that follow each other in one line.
+
+    order: equations and fences. What has no source has the place of the item before it, and in front of the first that
+    has one, of that.
+    """
+    found, first, last, met = [], None, None, None
+    for item in order:
+        source = item.source
+        if source is not met and source is not None:
+            met, place = source, place_of(source)
+            if place is not None and place != last:
+                first, last = first or place, place
+                found.append((place, []))
+        if not found:
+            found.append((None, []))
+        found[-1][1].append(item)
+    if found and found[0][0] is None:
+        found[0] = first, found[0][1]
+    return found
+
+
+def place_of(source):
+    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none in code."""
+    code = getattr(source, "code", None)
+    return None if code is None else (code.co_filename, code.co_qualname, source.line, source.mark)
+
+
+@functools.lru_cache(KEPT)
+def stand_in(file, name, line, mark):
+    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it."""
+    code = TEMPLATE.replace(
+        co_filename=file,
+        co_name=name.rpartition(".")[2],
+        co_qualname=name,
+        co_firstlineno=line,
+        co_linetable=one_line(len(TEMPLATE.co_code) // 2),
+    )
+    place, scope = types.FunctionType(code, {}), name
+    if mark:
+        scope = f"{name}/{mark} of {os.path.basename(file)}:{line}"
+
+    def scoped(run, args):
+        outer = ENCLOSING.scope
+        if scope == outer:
+            return place(run, args)
+        ENCLOSING.scope = scope
+        try:
+            with jax.named_scope(scope):
+                return place(run, args)
+        finally:
+            ENCLOSING.scope = outer
+
+    return scoped
+
+
+def one_line(units):
+    """The `co_linetable` of so many code units, all of which are in the first line, at no column that is known."""
+    full, rest = divmod(units, LONGEST)
+    entries = [LONGEST] * full + [rest] * (rest > 0)
+    return b"".join(bytes((0x80 | WITHOUT_COLUMNS << 3 | length - 1, 0)) for length in entries)
+
+
+TEMPLATE = (lambda run, args: run(*args)).__code__
