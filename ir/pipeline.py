@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from .core import Func, Value
+from . import markup  # noqa: F401, how notebooks show a function
 from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve

@@ -3,10 +3,12 @@ attributes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from ...ir.core import Func
+from ..view.page import Page
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -30,6 +32,10 @@ class Inspected(Protocol):
 
     def ir(self, *args: Any, passes: bool = True, **kwargs: Any) -> Func:
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
+        ...
+
+    def view(self, *args: Any, path: str | os.PathLike[str] | None = None, **kwargs: Any) -> Page:
+        """Write a page on which the program for these arguments is seen; without any, that of the calls made."""
         ...
 
 

@@ -32,7 +32,8 @@ class Boxes:
 
     def tree(self):
         """The box of the whole function, with the layout of all boxes in it."""
-        params = [-1 - n for n in range(len(self.func.params))]
+        read = {x for eqn in self.func.eqns for x in eqn.operands}.union(self.func.results)
+        params = [-1 - n for n, p in enumerate(self.func.params) if p in read]
         if len(params) > MOST // 2:
             params = [self.box("parameters", f"{len(params)} parameters", params)]
         sides = self.sides()
@@ -46,10 +47,9 @@ class Boxes:
         sides = {kind: [] for kind in SIDES.values()}
         for n, source in enumerate(self.sources):
             sides[SIDES.get(mark_of(source), "forward")].append(n)
-        return [(kind, eqns) for kind, eqns in sides.items() if len(eqns) > 1] if self.enough(sides) else []
-
-    def enough(self, sides):
-        return sum(len(eqns) > 1 for eqns in sides.values()) > 1 and all(len(eqns) != 1 for eqns in sides.values())
+        weight = lambda eqns: sum(1 + sum(f.count() for f in self.func.eqns[n].regions()) for n in eqns)
+        sides = {kind: eqns for kind, eqns in sides.items() if eqns}
+        return [*sides.items()] if all(weight(eqns) > 1 for eqns in sides.values()) else []
 
     def box(self, kind, title, children):
         return {"k": kind, "t": title, "c": [*children], "e": [], "l": None}

@@ -1,0 +1,122 @@
+// The tables of the page as objects: equations, functions, and the states of programs.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const TEXTS = DATA.texts;
+
+class Equation {
+  constructor(id, [op, attrs, operands, results, place, mark, regions, cost]) {
+    this.id = id;
+    this.op = TEXTS[op];
+    this.attrs = TEXTS[attrs];
+    this.operands = operands;
+    this.results = results;
+    this.place = place < 0 ? null : DATA.places[place];
+    this.placeNumber = place;
+    this.mark = TEXTS[mark];
+    this.regions = regions.map(([label, func, trips]) => ({ label: TEXTS[label], func, trips }));
+    [this.flops, this.read, this.written, this.known] = cost;
+  }
+
+  get side() {
+    return { "": "forward", vjp: "adjoint", jvp: "tangent" }[this.mark] || "forward";
+  }
+
+  get lineKey() {
+    return this.place ? lineKey(this.place[0], this.place[1]) : null;
+  }
+}
+
+const EQUATIONS = DATA.eqns.map((row, id) => new Equation(id, row));
+
+function typeOf(value) {
+  return TEXTS[DATA.values[value][0]];
+}
+
+function lineKey(file, line) {
+  return `${file}:${line}`;
+}
+
+function placeText(place) {
+  return place ? `${DATA.files[place[0]].name}:${place[1]}` : "of no line";
+}
+
+// A function, with who makes and who reads each of its values; made when first asked for.
+class Func {
+  constructor(id) {
+    Object.assign(this, DATA.funcs[id]);
+    this.id = id;
+    this.maker = new Map(); // value -> token: the number of an equation here, or -1 - n for parameter n
+    this.params.forEach((value, n) => this.maker.set(value, -1 - n));
+    this.eqns.forEach((e, n) => EQUATIONS[e].results.forEach((value) => this.maker.set(value, n)));
+    this.uses = []; // [token that makes, token that reads, value]
+    const use = (value, reader) => {
+      if (value >= 0 && this.maker.has(value)) this.uses.push([this.maker.get(value), reader, value]);
+    };
+    this.eqns.forEach((e, n) => EQUATIONS[e].operands.forEach((value) => use(value, n)));
+    this.results.forEach((value) => use(value, this.eqns.length));
+  }
+
+  static known = new Map();
+
+  static get(id) {
+    if (!Func.known.has(id)) Func.known.set(id, new Func(id));
+    return Func.known.get(id);
+  }
+}
+
+// One state of a program: where each of its equations stands, and how often it runs.
+class State {
+  constructor(row) {
+    this.row = row;
+    this.root = Func.get(row.func);
+    this.homes = new Map(); // equation -> {func, token, outer: the equation whose region this is, label, times, sure}
+    this.byPlace = new Map(); // number of a place -> equations
+    this.byLine = new Map();
+    this.order = [];
+    this.visit(this.root, null, "", 1, true);
+  }
+
+  visit(func, outer, label, times, sure) {
+    func.eqns.forEach((id, token) => {
+      const eqn = EQUATIONS[id];
+      const known = this.homes.get(id);
+      if (known) {
+        known.times += times;
+      } else {
+        this.homes.set(id, { func, token, outer, label, times, sure });
+        this.order.push(id);
+        add(this.byPlace, eqn.placeNumber, id);
+        if (eqn.place) add(this.byLine, eqn.lineKey, id);
+      }
+      for (const region of eqn.regions) {
+        const trips = region.trips === null ? 1 : region.trips;
+        this.visit(Func.get(region.func), id, region.label, times * trips, sure && region.trips !== null);
+      }
+    });
+  }
+
+  // What is told of an equation's relatives in this state.
+  adjoints(id) {
+    const eqn = EQUATIONS[id];
+    if (eqn.placeNumber < 0) return [];
+    const wanted = eqn.mark === "" ? (x) => x.mark !== "" : (x) => x.mark === "";
+    return this.byPlace.get(eqn.placeNumber).filter((x) => x !== id && wanted(EQUATIONS[x]));
+  }
+
+  operands(id) {
+    const home = this.homes.get(id);
+    const found = EQUATIONS[id].operands.filter((v) => v >= 0 && home.func.maker.get(v) >= 0);
+    return [...new Set(found.map((v) => home.func.eqns[home.func.maker.get(v)]))];
+  }
+
+  readers(id) {
+    const home = this.homes.get(id);
+    const found = home.func.uses.filter(([made, reader]) => made === home.token && reader < home.func.eqns.length);
+    return [...new Set(found.map(([, reader]) => home.func.eqns[reader]))];
+  }
+}
+
+function add(map, key, item) {
+  if (map.has(key)) map.get(key).push(item);
+  else map.set(key, [item]);
+}
