@@ -9,6 +9,7 @@ stands beside what it is the adjoint of.
 """
 
 import itertools
+import re
 
 from ...ir.outline import labels, stretches
 from .layers import layered
@@ -17,6 +18,7 @@ from .tables import mark_of
 FEW = 20  # bound: equations that stand in a box as they are
 MOST = 24  # bound: children of a box
 ALIKE = 3  # times that a stretch is said, from which on it is drawn once
+NAMELESS = re.compile(r"(\.<locals>)?\.?<(?!locals)\w+>.*")  # lambdas and comprehensions, which are of what they stand in
 SIDES = {"": "forward", "vjp": "adjoint", "jvp": "tangent"}
 
 
@@ -126,11 +128,11 @@ class Boxes:
 
     def function_of(self, n):
         code = getattr(self.sources[n], "code", None)
-        return code and (code.co_filename, code.co_qualname)
+        return code and (code.co_filename, NAMELESS.sub("", code.co_qualname))
 
     def function_name(self, n):
-        code = getattr(self.sources[n], "code", None)
-        return "" if code is None else code.co_name
+        found = self.function_of(n)
+        return "" if found is None else found[1].rpartition(".")[2]
 
     def line_of(self, n):
         source = self.sources[n]

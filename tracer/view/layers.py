@@ -41,7 +41,7 @@ def layered(count, edges):
 def by_library(edges):
     """({box: x}, {box: layer}) by the library, components beside each other."""
     xs, ys, right = {}, {}, 0.0
-    for positions, *_ in library.from_edges(edges, check_layout=False):
+    for positions, *_ in library.from_edges(edges, dummy_vertices=False, check_layout=False):
         top, left = max(y for _, (_, y) in positions), min(x for _, (x, _) in positions)
         widest = 0.0
         for box, (x, y) in positions:

@@ -1,6 +1,6 @@
 // The pane of the graph: what a box looks like, folding, choosing, zooming.
 
-const FIRST = 46; // boxes that are open at first
+const FIRST = 40; // boxes that are open at first
 
 class Graph {
   constructor(app) {
@@ -212,7 +212,7 @@ class Graph {
 
   fit() {
     const room = this.pane.clientWidth - 24;
-    this.zoomTo(Math.min(1, Math.max(0.6, room / this.forest.root.w)));
+    this.zoomTo(Math.min(1, Math.max(0.72, room / this.forest.root.w)));
     this.pane.scrollTo(Math.max(0, (this.forest.root.w * this.painter.scale - room) / 2), 0);
   }
 }

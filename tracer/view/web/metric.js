@@ -1,6 +1,6 @@
 // What a box says, and the size of that.
 
-const SIZE = { node: 40, chip: 26, title: 28, pad: 14, gapX: 18, gapY: 30, lane: 12, widest: 250, narrowest: 72 };
+const SIZE = { node: 40, chip: 26, title: 28, pad: 14, gapX: 18, gapY: 30, lane: 12, widest: 200, narrowest: 72 };
 const FONT = 7.05; // pixels of a character of the monospaced face at the size of a node's first line
 const SMALL = 6.1;
 
@@ -37,7 +37,8 @@ function bare(text) {
 
 function literals(eqn) {
   const found = eqn.operands.filter((x) => x < 0).map((x) => TEXTS[-1 - x]);
-  return found.length ? ` ${shortened(found.join(" "), 16)}` : "";
+  const text = found.map((literal) => literal.replace(/:.*/, "")).join(" ");
+  return found.length && text.length < 9 ? ` ${text}` : "";
 }
 
 function countText(box, more) {

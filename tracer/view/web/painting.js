@@ -107,7 +107,8 @@ class Painter {
       this.canvas.style.height = `${h}px`;
     }
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    const known = {};
+    const colour = (name) => (known[name] ??= style.getPropertyValue(`--${name}`).trim());
     const pen = this.canvas.getContext("2d");
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -120,7 +121,7 @@ class Painter {
       const mark = this.wireMark(wire);
       if (mark) lit.push([wire, mark]);
       else {
-        pen.strokeStyle = colour(wire.points.sideways ? "wire-across" : "wire");
+        pen.strokeStyle = colour(wire.quiet ? "wire-quiet" : wire.points.sideways ? "wire-across" : "wire");
         curve(pen, wire.points);
       }
     }

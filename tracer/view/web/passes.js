@@ -18,7 +18,7 @@ class PassBar {
     this.slider.max = String(this.states.length - 1);
     this.bar.hidden = this.states.length < 2;
     this.stops.replaceChildren(...this.states.map((state, n) => this.stop(state, n)));
-    this.stops.style.setProperty("--count", String(this.states.length));
+    this.bar.style.setProperty("--count", String(this.states.length));
   }
 
   stop(state, n) {

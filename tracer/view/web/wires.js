@@ -1,5 +1,7 @@
 // Edges between the boxes that are seen: each from who makes a value to who reads it, or to the folded boxes these are in.
 
+const FAN = 8; // edges of one box from which on they are drawn faintly, until the box is chosen
+
 function wiresOf(root) {
   const wires = [];
   const visit = (box) => {
@@ -25,12 +27,21 @@ function wiresWithin(home) {
   for (const [made, read, value] of home.func.uses) {
     const a = seen.get(made);
     const b = seen.get(read);
-    if (!a || !b || a === b) continue;
+    if (!a || !b || holds(a, b) || holds(b, a)) continue; // such as a copy that is not shown, of the one that is
     const key = `${a.key}\n${b.key}`;
     if (found.has(key)) found.get(key).values.push(value);
     else found.set(key, { a, b, values: [value], points: wayBetween(a, b) });
   }
-  return [...found.values()];
+  const wires = [...found.values()];
+  const many = new Map();
+  for (const { a, b } of wires) for (const box of [a, b]) many.set(box, (many.get(box) || 0) + 1);
+  for (const wire of wires) wire.quiet = many.get(wire.a) > FAN || (wire.b.kind === "return" && many.get(wire.b) > FAN);
+  return wires;
+}
+
+function holds(outer, box) {
+  for (let at = box; at; at = at.parent) if (at === outer) return true;
+  return false;
 }
 
 function absolute(box) {
