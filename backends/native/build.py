@@ -10,12 +10,14 @@ import importlib.metadata
 import importlib.util
 import re
 import threading
+import time
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
 LOCK = threading.RLock()
 ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
+WATCHERS = []  # called with the seconds that LLVM took for each module
 LOGS = []  # sets that receive the name of the machine code of each module asked for
 
 
@@ -70,7 +72,10 @@ def address(text, name):
     with LOCK:
         code = object_name(text)
         if code not in ENGINES:
+            start = time.perf_counter()
             ENGINES[code] = engine_for(text, code)
+            for tell in WATCHERS:
+                tell(time.perf_counter() - start)
         for log in LOGS:
             log.add(code)
         return ENGINES[code].get_function_address(name), code

@@ -33,11 +33,15 @@ class Statements:
 
     params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be
     stored. `overwritten` has the names of arrays that may be such a parameter's, and of whose.
+    clock: told when the statements of an equation have run, by its place in `clock.eqns`; no statement is put into
+    another then.
     """
 
-    def __init__(self, func, params, taken, overwritable=()):
-        self.module = _Module()
+    def __init__(self, func, params, taken, overwritable=(), clock=None):
+        self.module, self.clock = _Module(), clock
         self.writer = _QuickWriter(self.module, taken)
+        if clock is not None:
+            self.writer.clock, self.writer.mark = clock, self.writer.constant(clock.mark, "mark")
         self.writer.uses, self.writer.readers = Counter(uses(func)), reading_equations(func)
         self.writer.held.update(zip(func.params, params, strict=True))
         self.writer.overwritable = overwritable
@@ -59,7 +63,9 @@ class Statements:
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
         say."""
         tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = self.function = inline_single_reads(tree.body[-1], fixed)
+        self.function = tree.body[-1]
+        if self.clock is None:
+            tree.body[-1] = self.function = inline_single_reads(self.function, fixed)
         self.silent = silent(self.function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
@@ -82,6 +88,8 @@ def silent(function, plain):
 
 
 class _QuickWriter(_Writer):
+    clock = None
+
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
@@ -133,6 +141,16 @@ class _QuickWriter(_Writer):
         return [f"{name} = {text}"]
 
     # -- equations ---------------------------------------------------------------------------------
+    def block(self, func):
+        if self.clock is None:
+            return super().block(func)
+        lines = []
+        for eqn in func.eqns:
+            if found := self.statement(eqn):
+                self.clock.eqns.append(eqn)
+                lines += [*found, f"{self.mark}({len(self.clock.eqns) - 1})"]
+        return lines
+
     def statement(self, eqn):
         if eqn.op is cond:
             return self.choice(eqn)

@@ -24,6 +24,11 @@ from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
+PHASES = {  # what jax.monitoring calls them
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    COMPILED: "compile",
+}
 ZERO_COPY = 1 << 14  # bytes from which a result's buffer is adopted instead of copied; measured by benchmarks/tune.py
 
 
@@ -226,6 +231,16 @@ def when_compiled(tell):
     def told(event, seconds, **_):
         if event == COMPILED:
             tell()
+
+    jax.monitoring.register_event_duration_secs_listener(told)
+
+
+def when_timed(tell):
+    """`tell(phase, seconds)` is called whenever jax has done one of PHASES, on the thread that has waited for it."""
+
+    def told(event, seconds, **_):
+        if event in PHASES:
+            tell(PHASES[event], seconds)
 
     jax.monitoring.register_event_duration_secs_listener(told)
 

@@ -201,5 +201,6 @@ def wrapper(callee, front, like, call=None):
     call.__wrapped__ = like
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
+    call.plan, call.text = callee.plan, callee.text
     call.view, call._repr_html_ = Viewing(callee), functools.partial(function_card, compiled)
     return call

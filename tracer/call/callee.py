@@ -49,3 +49,12 @@ class Callee:
     def ir(self, /, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
         return self(self.compiled.ir, *args, passes=passes, **kwargs)
+
+    def plan(self, /, *args, measure=False, **kwargs):
+        """What a call with these arguments does and costs: see docs/plan.md. Without arguments, of all programs there
+        are. measure: run the program on them, to say what each line took."""
+        return self(self.compiled.plan, *args, measure=measure, **kwargs)
+
+    def text(self, kind, /, *args, **kwargs):
+        """What the function becomes for these arguments, as text: kinds are those of docs/plan.md."""
+        return self(self.compiled.text, kind, *args, **kwargs)

@@ -66,7 +66,7 @@ def _version(number, entry, world, version):
     if contest is not None and contest.plain:
         lines.append(f"    runs         {contest.told()}")
     elif version.times is not None:
-        lines.append(f"    runs         {_runs(version)}")
+        lines.append(f"    runs         {runs(version)}")
     return lines
 
 
@@ -110,7 +110,7 @@ def _cost(version):
     )
 
 
-def _runs(version):
+def runs(version):
     """As what, and how long that took."""
     ours, xla, inside = (
         t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside)

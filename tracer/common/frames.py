@@ -1,8 +1,10 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import functools
 import os
 import sys
 import sysconfig
+import types
 
 import numpy as np
 
@@ -25,6 +27,7 @@ LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pla
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
+DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
 
 
@@ -71,6 +74,29 @@ def locate():
         if not (internal(code) if ours is None else ours):
             return Source(code, frame.f_lasti)
         frame = frame.f_back
+    return None
+
+
+def place_of(function):
+    """(file, line) where the function of the user's begins that a function, method, partial or transform is of; None
+    where it has no source."""
+    seen = 0
+    while seen < DEEPEST:
+        kind, seen = type(function), seen + 1
+        if kind is types.FunctionType:
+            inner = function.__dict__.get("__wrapped__")
+            if inner is None:
+                code = function.__code__
+                return None if code.co_filename.startswith("<wengert") else (code.co_filename, code.co_firstlineno)
+            function = inner
+        elif kind is types.MethodType:
+            function = function.__func__
+        elif kind is functools.partial:
+            function = function.func
+        else:
+            function = kind.__dict__.get("__call__")
+            if type(function) is not types.FunctionType:
+                return None
     return None
 
 
