@@ -5,6 +5,7 @@
     python -m wengert view MODULE:FUNCTION SPEC... [-o PAGE]
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
+    python -m wengert profile [-o TRACE.json] SCRIPT.py [ARGUMENT...]
     python -m wengert --version
 
 Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended
@@ -36,9 +37,10 @@ from .tracer.api.viewing import view_page
 from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
+from .tracer.profile import command
 
-AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache. Exit status: 0, done; 1, the network is worse
-than it must be; 2, what was asked for is not there or cannot be."""
+AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile. Exit status: 0, done; 1, the
+network is worse than it must be; 2, what was asked for is not there or cannot be."""
 # f32[], which Python cannot read, outside strings
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
 
@@ -223,6 +225,13 @@ def main_cache(argv: Sequence[str]) -> int:
     return 0
 
 
+def main_profile(argv: Sequence[str]) -> int:
+    try:
+        return command.run_command(argv)
+    except command.NoScript as error:
+        raise Mistake(str(error)) from None
+
+
 def program_parser(command: str, what: str, does: str) -> argparse.ArgumentParser:
     """What the commands take that show the program of a function."""
     parser = argparse.ArgumentParser(f"python -m wengert {command}", description=what)
@@ -265,7 +274,7 @@ def main_view(argv: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS = {"ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache}
+COMMANDS = {"ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache, "profile": main_profile}
 
 
 def main_job(argv: Sequence[str]) -> int:

@@ -126,6 +126,8 @@ class Fallbacks:
         except (Replaced, Untold):
             raise
         except REFUSALS as error:
+            text, seconds = f"not captured: {events.first_line(error)}", time.perf_counter() - start
+            events.report("trace", "refused", text, seconds, of=self.compiled, level=logging.DEBUG)
             self.compiled.patience.overran |= isinstance(error, Overran | Overrun)
             self.refuse(types, error)
         finally:

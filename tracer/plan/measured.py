@@ -10,6 +10,7 @@ XLA's), and statements that are told of are not put into one another. So the tim
 the whole took untold.
 """
 
+import collections
 import os
 import statistics
 import time
@@ -18,7 +19,8 @@ from ...backends.numpy import StatementClock
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
 from ...ir.types import type_of
-from ..call.receipt import loop_trip_counts
+from ..call.contest import taken_types
+from ..call.receipt import equation_sources, loop_trip_counts
 from ..program import backend_choice, numpy_call
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
@@ -111,6 +113,9 @@ def measured(entry, here, version, everything):
 
     The arguments must fit it, and its guard hold: `serving` finds both.
     """
+    contest = here.contests.get(taken_types(version))
+    if contest is not None and contest.plain:
+        return Measured("plain Python", why="plain Python is faster, and answers its calls")
     if version.effects:
         return Measured(engine_of(version), why="it prints, stores or calls Python as it runs, and is not run again")
     if version.straight is not None or version.engine:
@@ -146,10 +151,20 @@ def statement_steps(clock):
     steps = []
     for k, eqn in enumerate(clock.eqns):
         if clock.times[k]:
-            file, line, scope = source_place(eqn.source)
+            (file, line, scope), *others = eqn_places(eqn)
             start = 1e6 * (clock.first[k] - clock.begun)
-            steps.append(Step(eqn.op.name, file, line, scope, start, 1e6 * clock.spent[k], clock.times[k]))
+            fused = [(f, n) for f, n, _ in others]
+            steps.append(Step(eqn.op.name, file, line, scope, start, 1e6 * clock.spent[k], clock.times[k], fused))
     return sorted(steps, key=lambda s: s.start_us)
+
+
+def eqn_places(eqn):
+    """[(file, line, what it was derived by)] of an equation; of a nest made of straight lines, the place that most of
+    it is of in front, and the others behind."""
+    if eqn.source is not None or not eqn.regions():
+        return [source_place(eqn.source)]
+    counts = collections.Counter(source_place(s) for region in eqn.regions() for s in equation_sources(region))
+    return [place for place, _ in counts.most_common()] or [source_place(None)]
 
 
 def source_place(source):

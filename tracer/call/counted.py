@@ -1,0 +1,77 @@
+"""Calls of compiled functions handed to a counter, as long as somebody counts them.
+
+The function that a user holds stays what it is, under whatever names it was imported and bound: its code is exchanged
+for code that hands each call to `callee.counter`, and what it was goes on behind it, in a function whose code the
+inline cache exchanges meanwhile. When the counting ends the code comes back. Calls that nobody counts do nothing for
+it.
+"""
+
+import types
+
+from ..common.frames import GENERATED
+from .inline_cache import CACHES, WATCHERS
+
+
+def begin_counting(counter):
+    """Have `counter(callee, args, kwargs)` answer the calls of all compiled functions, those too that are made from now
+    on; it calls `callee.answering()`."""
+
+    def tell(callee):
+        count_calls(callee, counter)
+
+    WATCHERS.append(tell)
+    for cache in list(CACHES):
+        for callee in list(cache.callees):
+            tell(callee)
+    return tell
+
+
+def end_counting(tell):
+    """Put all functions back; tell: what `begin_counting` gave."""
+    WATCHERS.remove(tell)
+    for cache in list(CACHES):
+        for callee in list(cache.callees):
+            put_in_front(callee)
+
+
+def count_calls(callee, counter):
+    with callee.compiled.lock:
+        front = callee.front()
+        if front is None or callee.behind is not None:
+            return
+        told = front.__globals__, front.__name__, front.__defaults__, front.__closure__
+        behind = types.FunctionType(front.__code__, *told)
+        behind.__qualname__, behind.__dict__ = front.__qualname__, front.__dict__
+        callee.counter, callee.behind = counter, behind
+        front.__code__ = counting_code(front.__code__.co_freevars)
+
+
+def put_in_front(callee):
+    """Have a function answer its calls itself again."""
+    with callee.compiled.lock:
+        front, behind = callee.front(), callee.behind
+        if behind is None:
+            return
+        callee.behind, callee.counter = None, passed_on  # for a call of another thread, on its way to the counter
+        if front is not None:
+            front.__code__, front.__defaults__ = behind.__code__, behind.__defaults__
+
+
+def passed_on(callee, args, kwargs):
+    """A call that is not counted any more."""
+    return callee.answering()(*args, **kwargs)
+
+
+def counting_code(free):
+    """Code that encloses the same variables, the Callee among them."""
+    names = ", ".join(free)
+    lines = [
+        f"def around({names}):",
+        "    def call(*args, **kwargs):",
+        f"        if 0: {names}",  # a function takes no code that encloses fewer variables
+        "        return callee.counter(callee, args, kwargs)",
+    ]
+    code = compile("\n".join(lines), GENERATED, "exec")
+    for _ in range(2):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    return code.replace(co_qualname="call")

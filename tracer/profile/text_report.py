@@ -1,0 +1,169 @@
+"""A profile as text: tables for a terminal."""
+
+import os
+import shutil
+import textwrap
+
+from ..common.events import duration
+
+LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
+NARROW, WIDE = 60, 160  # bound: columns of the terminal that are reckoned with
+
+SHORT = {"generated NumPy": "NumPy", "plain Python": "Python"}
+
+
+def report_text(data, title):
+    """The text of a profile's data, as wide as the terminal."""
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, NARROW), WIDE)
+    parts = [[f"profile of {title}: {duration(data['seconds'])}", *shares(data)]]
+    parts += [part(data, width) for part in PARTS]
+    parts.append([f"note: {note}" for note in data["notes"]])
+    return "\n\n".join("\n".join(wrapped(line, width) for line in part) for part in parts if part)
+
+
+def wrapped(line, width):
+    """A line as several, where it is longer; those behind the first are indented further. Rows of tables are not: they
+    have been wrapped by then."""
+    if len(line) <= width or line.startswith("  ") and "  " in line.strip():
+        return line
+    begin = len(line) - len(line.lstrip()) + 4
+    return "\n".join(textwrap.wrap(line, width, subsequent_indent=" " * begin, break_long_words=False))
+
+
+def place(row):
+    """`script.py:12`, "" where it is not known."""
+    return "" if row["file"] is None else f"{os.path.basename(row['file'])}:{row['line']}"
+
+
+def shares(data):
+    whole = data["seconds"] or 1.0
+    return [
+        f"  {name:<40} {duration(seconds):>8}  {seconds / whole:4.0%}"
+        for name, seconds in data["shares"].items()
+        if seconds > 0
+    ]
+
+
+def columns(rows, heads, left, width):
+    """Rows of texts in columns; left: which are flush left, the others are flush right. The last is flush left, and
+    goes on in further lines where it is long."""
+    table = [heads, *rows]
+    widths = [max(len(row[k]) for row in table) for k in range(len(heads) - 1)]
+    put = lambda x, k: x.ljust(widths[k]) if k in left else x.rjust(widths[k])
+    out = []
+    for *row, last in table:
+        head = "  " + "  ".join(put(x, k) for k, x in enumerate(row)) + "  "
+        room = max(width - len(head), 24)
+        first, *more = textwrap.wrap(last, room, subsequent_indent="  ", break_long_words=False) or [""]
+        out += [(head + first).rstrip(), *(" " * len(head) + line for line in more)]
+    return out
+
+
+def some(rows, most):
+    """The first rows, and a line that counts the others, as a list."""
+    left = len(rows) - most
+    return rows[:most], [f"  and {left} more"] if left > 0 else []
+
+
+def call_lines(data, width):
+    rows, more = some(data["calls"], ROWS)
+    if not rows:
+        return ["calls", "  no compiled function was called"]
+    texts = [
+        [
+            str(r["calls"]),
+            duration(r["seconds"]),
+            duration(r["mean"]),
+            duration(r["worst"]),
+            duration(r["making"]) if r["making"] else "",
+            SHORT.get(r["runs as"], r["runs as"]),
+            f"{r['name']}({r['signature']})",
+        ]
+        for r in rows
+    ]
+    heads = ["calls", "total", "mean", "longest", "making", "runs as", "function"]
+    head = "calls by function and signature (mean and longest: of calls that made no program)"
+    return [head, *columns(texts, heads, {5}, width), *more]
+
+
+def line_lines(data, width):
+    rows, more = some([r for r in data["lines"] if r["share"] >= 0.0005 or len(data["lines"]) < 5], LINES)
+    if not rows:
+        return []
+    texts = [
+        [
+            duration(r["seconds"]),
+            f"{r['share']:.1%}",
+            place(r),
+            " ".join(filter(None, (SHORT.get(r["runs as"], r["runs as"]), r["derived"]))),
+            shown_line(r),
+        ]
+        for r in rows
+    ]
+    return ["time by line", *columns(texts, ["seconds", "share", "line", "runs as", ""], {2, 3}, width), *more]
+
+
+def shown_line(row):
+    """The text of a line, what it is fused with, and why it stands for a whole function."""
+    text = row["text"]
+    if row["fused"]:
+        text += f"  # fused with line{'s' * (len(row['fused']) > 1)} {', '.join(map(str, row['fused'][:4]))}"
+    if row["why"] and row["runs as"] != "plain Python":
+        text += f"  # all of {', '.join(row['of'])}: {row['why']}"
+    return text
+
+
+def times(count, word):
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def phase_lines(data, width):
+    out, heads = [], {"phases": "making programs, by phase", "background": "making programs behind calls, by phase"}
+    for key, head in heads.items():
+        if data[key]:
+            texts = [[str(r["times"]), duration(r["seconds"]), r["phase"]] for r in data[key]]
+            out += [head, *columns(texts, ["times", "total", "phase"], (), width)]
+    return out
+
+
+def trace_lines(data, width):
+    """The traces of each function, and why they were made."""
+    if not data["traces"]:
+        return []
+    functions = {}
+    for r in data["traces"]:
+        functions.setdefault((r["name"], place(r)), []).append(r)
+    out = ["traces, and why"]
+    rows, more = some(list(functions.items()), ROWS)
+    for (name, where), traces in rows:
+        out.append(f"  {name}{f' ({where})' if where else ''}: {times(len(traces), 'trace')}")
+        reasons, others = some(traces, 8)
+        out += [f"    {duration(t['seconds']):>8}  ({t['arguments']}) {t['reason']}" for t in reasons] + others
+    missed = [r for r in data["misses"] if r["kind"] == "side exit"]
+    out += [f"  {r['name']}: {r['text']}" for r in missed[:8]]
+    return out + more
+
+
+def fallback_lines(data, width):
+    rows, more = some(data["fallbacks"], ROWS)
+    if not rows:
+        return []
+    out = ["calls left to plain Python, and why"]
+    for r in rows:
+        where = f" ({place(r)})" if r["file"] else ""
+        out.append(f"  {r['name']}{where}: {times(r['calls'], 'call')}, {duration(r['seconds'])} uncompiled")
+        out.append(f"    {r['why']}")
+    return out + more
+
+
+def cache_lines(data, width):
+    """Programs on disk, if there is a cache."""
+    counts = {kind: sum(r["times"] for r in rows) for kind, rows in data["cache"].items()}
+    if not any(counts.values()):
+        return []
+    words = {"hit": "read", "miss": "not there", "kept": "kept", "not kept": "not kept"}
+    out = ["programs on disk: " + ", ".join(f"{n} {words[kind]}" for kind, n in counts.items() if n)]
+    return out + [f"  {r['name']}: {r['text']}" for r in data["cache"]["not kept"][:8]]
+
+
+PARTS = call_lines, line_lines, phase_lines, trace_lines, fallback_lines, cache_lines
