@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 from .syntax import parse
 
 Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+COMPILED = " (compiled)"  # ends the name of generated code that has the place of the user's
 KEPT = 256  # bound: code objects whose positions are kept
 _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 
@@ -53,6 +55,11 @@ class Source:
         return self.code.co_filename
 
     @property
+    def function(self) -> str:
+        """The qualified name of the function it stands in."""
+        return self.code.co_qualname.replace(PART, "")
+
+    @property
     def line(self) -> int:
         return self.position()[0] or self.code.co_firstlineno
 
@@ -70,6 +77,43 @@ class Source:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+
+
+class KeptSource(Source):
+    """The place of an equation that another process has traced: all but the code."""
+
+    __slots__ = ("kept",)
+    kept: tuple[str, str, Place]
+
+    def __init__(self, kept: tuple[str, str, Place], mark: str = "", rules: tuple[Any, ...] = ()) -> None:
+        """kept: (file, qualified name of the function, position)."""
+        self.kept, self.mark, self.rules = kept, mark, rules
+
+    def marked(self, mark: str) -> KeptSource:
+        return KeptSource(self.kept, mark)
+
+    def by(self, rule: Any) -> KeptSource:
+        return KeptSource(self.kept, self.mark, (*self.rules, rule))
+
+    def position(self) -> Place:
+        return self.kept[2]
+
+    @property
+    def file(self) -> str:
+        return self.kept[0]
+
+    @property
+    def function(self) -> str:
+        return self.kept[1]
+
+    @property
+    def line(self) -> int:
+        return self.position()[0] or 1
+
+
+def code_place(source: Any) -> tuple[str, str, int, str] | None:
+    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none."""
+    return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
 
 
 def positions_of(code: CodeType) -> list[Place]:

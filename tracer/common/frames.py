@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from ...ir.source import Source
+from ...ir.source import COMPILED, PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = (
@@ -25,7 +25,6 @@ INTERNAL = (
 )
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
-PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
@@ -35,7 +34,7 @@ def internal(code):
     """Whether a code object is ours or NumPy's own."""
     found = _internal.get(code)
     if found is None:
-        found = _internal[code] = code.co_filename.startswith(INTERNAL)
+        found = _internal[code] = code.co_filename.startswith(INTERNAL) or code.co_name.endswith(COMPILED)
     return found
 
 
@@ -46,7 +45,7 @@ def see_through(*functions):
 
 def is_ours(code):
     """Whether a code object is ours."""
-    return code.co_filename.startswith(OURS)
+    return code.co_filename.startswith(OURS) or code.co_name.endswith(COMPILED)
 
 
 def of_library(code):
