@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from .core import Func, Value
 from . import markup  # noqa: F401, how notebooks show a function
+from .core import Func, Value
 from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve

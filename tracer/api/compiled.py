@@ -18,11 +18,11 @@ from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
-from ..capture.signature import kind_for, kind_of_type, names_of
+from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
 from ..common.frames import place_of
-from ..guards import float_errors, patched_numpy
+from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
 from ..guards.guard import CONTAINERS, small

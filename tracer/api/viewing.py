@@ -45,4 +45,3 @@ def view_page(callees: Sequence[Any], given: Sequence[tuple[Any, Any]], path: st
 def file_name(name: str) -> str:
     """A name of a file for a function of any name."""
     return (re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "function") + ".html"
-

@@ -3,9 +3,9 @@ the same once with a count, runs of equations by the function and by the line of
 where there are still many. No box holds more than a few dozen, whatever the program's size.
 
 A box is {"c": children, "e": edges between them, "l": their layers} with "k", its kind, and "t", its title. A child is
-the number of an equation, -1 - n for parameter n, the number of equations for what the function returns, or a box. A box
-of kind "alike" has "copies", boxes of which the page shows one. In one of kind "sides", which has no layers, the adjoint
-stands beside what it is the adjoint of.
+the number of an equation, -1 - n for parameter n, the number of equations for what the function returns, or a box. One
+of kind "alike" has "copies", boxes of which the page shows one. In one of kind "sides", which has no layers, the
+adjoint stands beside what it is the adjoint of.
 """
 
 import itertools
@@ -18,7 +18,9 @@ from .tables import mark_of
 FEW = 20  # bound: equations that stand in a box as they are
 MOST = 24  # bound: children of a box
 ALIKE = 3  # times that a stretch is said, from which on it is drawn once
-NAMELESS = re.compile(r"(\.<locals>)?\.?<(?!locals)\w+>.*")  # lambdas and comprehensions, which are of what they stand in
+NAMELESS = re.compile(
+    r"(\.<locals>)?\.?<(?!locals)\w+>.*"
+)  # lambdas and comprehensions, which are of what they stand in
 SIDES = {"": "forward", "vjp": "adjoint", "jvp": "tangent"}
 
 
@@ -39,13 +41,17 @@ class Boxes:
         if len(params) > MOST // 2:
             params = [self.box("parameters", f"{len(params)} parameters", params)]
         sides = self.sides()
-        inner = [self.box(kind, kind, self.nested(eqns)) for kind, eqns in sides] if len(sides) > 1 else self.nested(range(self.end))
+        inner = (
+            [self.box(kind, kind, self.nested(eqns)) for kind, eqns in sides]
+            if len(sides) > 1
+            else self.nested(range(self.end))
+        )
         root = self.box("sides" if len(sides) > 1 else "function", self.func.name, [*params, *inner, self.end])
         self.lay_out(root)
         return root
 
     def sides(self):
-        """[(kind, equations)] of what the user wrote and what transforms have made of it, where there is some of each."""
+        """[(kind, equations)] of what the user wrote and what transforms made of it, where there is some of each."""
         sides = {kind: [] for kind in SIDES.values()}
         for n, source in enumerate(self.sources):
             sides[SIDES.get(mark_of(source), "forward")].append(n)

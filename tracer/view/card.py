@@ -2,7 +2,9 @@
 
 import html
 
-from .trace_tree import engine_text, told_seconds, traces_of
+from ..common.terminal import in_time, several
+from ..plan.subject import existing
+from .trace_tree import ENGINES
 
 CARD = (
     '<div style="display:inline-block;font:13px/1.5 system-ui,sans-serif;border:1px solid #8886;border-radius:6px;'
@@ -15,15 +17,16 @@ ROWS = 6  # bound: traces in a card
 
 def function_card(compiled):
     """The card of a Compiled, as HTML."""
-    traces = traces_of(compiled)
-    rows = "".join(trace_row(*trace) for trace in traces[-ROWS:])
+    subjects = existing(compiled)
+    rows = "".join(map(trace_row, subjects[-ROWS:]))
     more = f"{compiled.name}.view(...) shows the program, {compiled.name}.explain() why there is each trace"
-    count = f"compiled function, {len(traces)} trace{'s' * (len(traces) != 1)}"
+    count = f"compiled function, {several(len(subjects), 'trace')}"
     return CARD.format(name=html.escape(compiled.name), count=count, rows=rows, more=html.escape(more))
 
 
-def trace_row(entry, world, version):
-    types = ", ".join(f"{name}: {t}" for name, t in zip(entry.names, version.types))
-    ready = version.first_seconds and f", ready in {told_seconds(version.first_seconds + version.trace_seconds)}"
-    told = f"{version.reason}; {version.func.count()} equations; {engine_text(entry, world, version)}{ready or ''}"
-    return ROW.format(types=html.escape(f"({types:.200})"), told=html.escape(told))
+def trace_row(subject):
+    version = subject.version
+    first = version.first_seconds
+    ready = "" if first is None else f", ready in {in_time(first + version.trace_seconds)}"
+    told = f"{version.reason}; {version.func.count()} equations; {ENGINES[subject.engine]}{ready}"
+    return ROW.format(types=html.escape(f"({subject.arguments:.200})"), told=html.escape(told))

@@ -17,8 +17,8 @@ SWEEPS = 6  # times that the order of each layer follows that of its neighbours
 
 
 def layered(count, edges):
-    """The layers of boxes 0 .. count - 1, from the top: lists of boxes, and of -1 - e where edge e, which is longer than
-    a layer, passes.
+    """The layers of boxes 0 .. count - 1, from the top: lists of boxes, and of -1 - e where edge e passes, which is
+    longer than a layer.
 
     edges: pairs of boxes, without cycles.
     """
@@ -74,7 +74,10 @@ def ranks(count, edges):
 def ordered(rows, edges):
     """{box: x} in which few edges cross: each layer in the order of the means of what its boxes are joined to, from the
     top and from the bottom in turn."""
-    layers, joined = collections.defaultdict(list), {+1: collections.defaultdict(list), -1: collections.defaultdict(list)}
+    layers, joined = (
+        collections.defaultdict(list),
+        {+1: collections.defaultdict(list), -1: collections.defaultdict(list)},
+    )
     for box, row in rows.items():
         layers[row].append(box)
     for a, b in edges:
@@ -85,7 +88,10 @@ def ordered(rows, edges):
         way = -1 if sweep % 2 else +1
         for row in sorted(layers, reverse=way < 0):
             layer = layers[row]
-            mean = {box: sum(xs[x] for x in joined[way][box]) / len(joined[way][box]) if joined[way][box] else xs[box] for box in layer}
+            mean = {
+                box: sum(xs[x] for x in joined[way][box]) / len(joined[way][box]) if joined[way][box] else xs[box]
+                for box in layer
+            }
             layer.sort(key=mean.__getitem__)
             xs.update((box, (k + 0.5) / len(layer)) for k, box in enumerate(layer))
     return xs

@@ -1,19 +1,23 @@
 """All that a page tells, as one table that JSON can hold: the program in its states, source, traces, and times."""
 
+import collections
+import os
 import time
 
 import numpy as np
 
 from ...backends.xla import dispatch
-from ..capture.signature import kind_for, kind_of_type
 from ..common import pytree
 from ..common.errors import UnsupportedError
+from ..common.terminal import several
+from ..plan.measured import measured_of
+from ..plan.subject import existing, for_arguments
 from ..rules import rules
 from .boxes import Boxes
 from .kept import residuals_of
 from .states import differences, program_states, told_states
 from .tables import Tables
-from .trace_tree import phases, trace_node, traces_of
+from .trace_tree import node, phases, trace_node
 from .user_source import function_span, source_files
 
 SHOWN = 6  # bound: traces of a function whose programs are in the page, the last ones
@@ -27,32 +31,66 @@ class PageModel:
     def __init__(self, title):
         self.title = title
         self.tables, self.codes = Tables(lambda func: Boxes(func).tree()), set()
-        self.programs, self.traces, self.timeline = [], [], []
+        self.programs, self.traces, self.timeline, self.measured = [], [], [], []
 
     def add(self, callee, args=None, kwargs=None):
-        """A compiled function: its traces, after calls where there are arguments. Returns whether there was a program."""
-        measured = measured_calls(callee.front(), args, kwargs) if args is not None else []
-        return callee(self.add_in_call, callee.compiled, args, kwargs, measured)
-
-    def add_in_call(self, compiled, args, kwargs, measured):
+        """A compiled function: its traces, after calls where there are arguments. -> whether there was a program."""
         called = args is not None
+        calls = timed_calls(callee.front(), args, kwargs) if called else []
+        return callee(self.add_in_call, callee.compiled, called, args, kwargs, calls)
+
+    def add_in_call(self, compiled, called, args, kwargs, calls):
         self.note_code(compiled)
-        traces = traces_of(compiled)[-SHOWN:]
-        wanted = types_of(args, kwargs) if called else None
-        node = {"t": compiled.name, "n": f"{len(traces)} trace{'s' * (len(traces) != 1)}", "k": "function", "c": []}
+        subjects, served = existing(compiled)[-SHOWN:], []
+        if called:
+            served = for_arguments(compiled, *copied((args, kwargs)))
+            subjects = subjects or served
+        asked = {id(s.version) for s in served}
+        count = sum(s.version is not None for s in subjects)
+        top = {"t": compiled.name, "n": several(count, "trace"), "k": "function", "c": []}
         first = len(self.programs)
-        for number, (entry, world, version) in enumerate(traces, 1):
-            node["c"].append(trace_node(number, entry, world, version) | {"p": len(self.programs)})
-            self.timeline.append({"t": f"{compiled.name}, trace {number}", "c": [[n, s] for n, s in phases(version) if s]})
-            self.add_program(compiled, version.captured, version, number if len(traces) > 1 else None)
-            self.programs[-1]["asked"] = wanted is None or tuple(map(repr, version.types)) == wanted
-        if called and not traces:
-            captured = compiled.captured(args, kwargs)[0]
-            self.add_program(compiled, captured, None, None)
-        self.traces.append(node)
-        if measured:
-            self.timeline.append({"t": f"{compiled.name}, one call", "c": measured})
+        for number, subject in enumerate(subjects, 1):
+            self.add_subject(subject, top, number, len(subjects) > 1, not called or id(subject.version) in asked)
+        self.traces.append(top)
+        if called:
+            here = [n for n in range(first, len(self.programs)) if self.programs[n]["asked"]]
+            self.add_calls(compiled, args, kwargs, calls, here[-1] if here else -1)
         return len(self.programs) > first
+
+    def add_subject(self, subject, top, number, numbered, asked):
+        """A trace: what is told of it, its program, and how it was come by."""
+        if subject.func is None:
+            top["c"].append(node("plain Python", subject.why, "why"))
+            return
+        name = subject.name + (f" {number}" if numbered else "")
+        if subject.version is not None:
+            top["c"].append(trace_node(number, subject) | {"p": len(self.programs)})
+            self.timeline.append({"t": f"{name}, until it ran", "c": [[n, s] for n, s in phases(subject.version) if s]})
+        self.add_program(subject, name)
+        self.programs[-1]["asked"] = asked
+
+    def add_calls(self, compiled, args, kwargs, calls, program):
+        """What calls took, and each step of one."""
+        told = measured_of(compiled, *copied((args, kwargs)))
+        track = {"t": f"{compiled.name}, a call", "c": calls}
+        if told.steps:
+            track["steps"] = [
+                [s.name, self.step_place(s), s.scope or "", s.start_us * 1e-6, s.duration_us * 1e-6, s.times]
+                for s in told.steps
+            ]
+            track["engine"], track["program"] = told.engine, program
+        if told.why:
+            track["why"] = told.why
+        self.timeline.append(track)
+        if program >= 0 and told.steps:
+            spent = collections.Counter()
+            for step in told.steps:
+                if step.line:
+                    spent[step.file, step.line] += step.duration_us * 1e-6
+            self.measured.append((program, spent))
+
+    def step_place(self, step):
+        return f"{os.path.basename(step.file)}:{step.line}" if step.line else ""
 
     def note_code(self, compiled):
         function = compiled.plain or compiled.function
@@ -61,16 +99,17 @@ class PageModel:
             self.codes.add(code)
 
     # -- programs ----------------------------------------------------------------------------------
-    def add_program(self, compiled, captured, version, number):
+    def add_program(self, subject, name):
         """The states of a trace's program."""
-        if version is not None and version.equations is not None:
-            states = [("read from disk", version.func)]
+        compiled, captured = subject.compiled, subject.captured
+        if subject.version is not None and subject.version.equations is not None:
+            states = [("read from disk", subject.func)]
         else:
             applying = rules.applying(exact=compiled.exact)
             states = program_states(captured.func, exact=compiled.exact, rules=applying, known=captured.bounded)
         told, before = [], states[0][1]
-        for name, func, changed, left_out in told_states(states):
-            state = {"pass": name, "count": func.count(), "changed": changed}
+        for step, func, changed, left_out in told_states(states):
+            state = {"pass": step, "count": func.count(), "changed": changed}
             if not left_out:
                 state["func"] = self.tables.func(func)
                 if changed and told:
@@ -79,9 +118,12 @@ class PageModel:
             told.append(state)
         self.programs.append(
             {
-                "name": compiled.name + (f" {number}" if number else ""),
+                "name": name,
                 "states": told,
-                "kept": [[self.tables.value(x), self.tables.place(source), size] for x, source, size in residuals_of(states[-1][1])],
+                "kept": [
+                    [self.tables.value(x), self.tables.place(source), size]
+                    for x, source, size in residuals_of(states[-1][1])
+                ],
             }
         )
         for _, func in (states[0], states[-1]):
@@ -100,6 +142,14 @@ class PageModel:
             for region in eqn.regions():
                 self.note_sources(region)
 
+    def file_number(self, path):
+        """The number of a file of which steps tell the path, or its name alone; -1 where it is none of those shown."""
+        files = self.tables.files
+        alike = [n for n, f in enumerate(files) if f == path] or [
+            n for n, f in enumerate(files) if os.path.basename(f) == os.path.basename(path)
+        ]
+        return alike[0] if alike else -1
+
     # -- the whole ---------------------------------------------------------------------------------
     def data(self):
         """The table."""
@@ -111,6 +161,10 @@ class PageModel:
                 spans[self.tables.numbers["files"][code.co_filename]].append(span)
         for row in self.tables.places:  # lines of modules, and of programs from disk
             spans[row[0]].append((row[1], row[1]))
+        for program, times in self.measured:
+            self.programs[program]["times"] = [
+                [n, line, t] for (file, line), t in times.items() if (n := self.file_number(file)) >= 0
+            ]
         return {
             "title": self.title,
             "files": source_files(self.tables.files, spans),
@@ -121,10 +175,10 @@ class PageModel:
         }
 
 
-def measured_calls(call, args, kwargs):
+def timed_calls(call, args, kwargs):
     """[[what, seconds]] of calls of a function on copies of the arguments: the fastest of a few."""
     seconds = []
-    while len(seconds) < 2 or len(seconds) <= CALLS and seconds[0] < LONG:
+    while len(seconds) < 2 or len(seconds) <= CALLS and seconds[-1] < LONG:
         taken, named = copied((args, kwargs))
         start = time.perf_counter()
         try:
@@ -133,12 +187,6 @@ def measured_calls(call, args, kwargs):
             return [[f"raised {type(error).__name__}: {str(error):.80}", time.perf_counter() - start]]
         seconds.append(time.perf_counter() - start)
     return [["one call, the fastest of a few" if len(seconds) > 2 else "second call", min(seconds[1:])]]
-
-
-def types_of(args, kwargs):
-    """The types of the leaves of a call that are traced, as text."""
-    leaves = pytree.leaves((args, kwargs))
-    return tuple([repr(kind_for(x, "").type) for x in leaves if kind_of_type(type(x)) is not None])
 
 
 def copied(tree):

@@ -1,8 +1,8 @@
 """The page as one HTML file: our style, our script and the data in it, and nothing that it could load.
 
 What is the user's is in the data alone: JSON in a block that is no script, with every character escaped that could end
-the block. The policy in the head lets the one script run whose digest it names, and forbids all else, so that text which
-came to be taken for markup would do nothing.
+the block. The policy in the head lets the one script run whose digest it names, and forbids all else, so that text
+which came to be taken for markup would do nothing.
 """
 
 import base64
@@ -15,8 +15,8 @@ import re
 import webbrowser
 
 SCRIPTS = (
-    "text", "program", "naming", "totals", "tree", "metric", "placing", "wires", "painting", "graph", "source", "passes",
-    "detail", "traces", "search", "keys", "main",
+    "text", "program", "naming", "totals", "tree", "metric", "placing", "wires", "painting", "graph", "source",
+    "passes", "detail", "traces", "timeline", "search", "keys", "main",
 )  # fmt: skip
 STYLES = ("base", "panes", "graph", "drawer")
 HEIGHT = 720  # pixels of the frame in a notebook
@@ -57,7 +57,7 @@ class Page:
     def _repr_html_(self):
         """The page in a frame that may run its script and has nothing of the notebook's."""
         return (
-            f'<iframe sandbox="allow-scripts" style="width:100%;height:{HEIGHT}px;border:1px solid #8884;border-radius:6px" '
+            f'<iframe sandbox="allow-scripts" style="width:100%;height:{HEIGHT}px;border:1px solid #8884" '
             f'srcdoc="{html.escape(self.text, quote=True)}"></iframe>'
         )
 

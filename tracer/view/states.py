@@ -9,7 +9,9 @@ import collections
 from ...ir.core import Value
 from ...ir.pipeline import run as optimise
 
-LARGE = 120_000  # bound: equations of all states of a program, beyond which states between the first and last are left out
+LARGE = (
+    120_000  # bound: equations of all states of a program, beyond which states between the first and last are left out
+)
 
 
 def program_states(func, **options):

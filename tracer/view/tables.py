@@ -7,9 +7,9 @@ in several regions, stands there once.
     eqns    [op, attributes, operands, results, place or -1, mark, regions, cost]
     funcs   {name, params, eqns, results, groups}
 
-An operand is the number of a value, or -1 - n for the literal that text n spells. A region is [text of its label, number
-of the function, trips]: how often it runs each time its equation does, None where data decide. A cost is [flops, bytes
-read, bytes written, 1 if that is known] of one execution.
+An operand is the number of a value, or -1 - n for the literal that text n spells. A region is [text of its label,
+number of the function, trips]: how often it runs each time its equation does, None where data decide. A cost is [flops,
+bytes read, bytes written, 1 if that is known] of one execution.
 """
 
 import collections
@@ -66,9 +66,18 @@ class Tables:
         code = getattr(source, "code", None)
         if code is None:  # of a program from disk, "file.py:7 vjp"
             file, _, line = str(source).rpartition(":")
-            return self.number("places", str(source).split()[0], lambda: [self.file(file), int(line.split()[0]), 0, 0, 0, -1])
+            return self.number(
+                "places", str(source).split()[0], lambda: [self.file(file), int(line.split()[0]), 0, 0, 0, -1]
+            )
         line, end, start, stop = source.position()
-        row = lambda: [self.file(code.co_filename), line or source.line, start or 0, end or 0, stop or 0, self.text(code.co_qualname)]
+        row = lambda: [
+            self.file(code.co_filename),
+            line or source.line,
+            start or 0,
+            end or 0,
+            stop or 0,
+            self.text(code.co_qualname),
+        ]
         self.kept.append(code)
         return self.number("places", (id(code), source.lasti), row)
 
@@ -87,7 +96,16 @@ class Tables:
         regions = [[self.text(label), self.func(f), region_trips(eqn, label)] for label, f in labelled_regions(eqn)]
         results = [self.value(r) for r in eqn.results]
         mark = self.text(mark_of(eqn.source))
-        return [self.text(eqn.op.name), self.text(attrs), operands, results, self.place(eqn.source), mark, regions, told_cost(eqn)]
+        return [
+            self.text(eqn.op.name),
+            self.text(attrs),
+            operands,
+            results,
+            self.place(eqn.source),
+            mark,
+            regions,
+            told_cost(eqn),
+        ]
 
     def func(self, func):
         self.kept.append(func)

@@ -47,7 +47,9 @@ def function_span(code):
         return None
     lines = [line for *_, line in code.co_lines() if line]
     inner = [function_span(c) for c in code.co_consts if hasattr(c, "co_lines")]
-    return min([code.co_firstlineno, *lines]), max([code.co_firstlineno, *lines, *(last for _, last in filter(None, inner))])
+    return min([code.co_firstlineno, *lines]), max(
+        [code.co_firstlineno, *lines, *(last for _, last in filter(None, inner))]
+    )
 
 
 def token_kinds(lines):

@@ -141,7 +141,7 @@ class App {
   drawerContent() {
     if (this.tab === "changes") return changeList(this, this.row);
     if (this.tab === "traces") return traceTree(this);
-    if (this.tab === "times") return timeline();
+    if (this.tab === "times") return timeline(this);
     if (this.chosen.eqn !== undefined) return equationDetail(this, this.chosen.eqn);
     if (this.chosen.line) return lineDetail(this, this.chosen.line);
     if (this.chosen.value !== undefined) return parameterDetail(this, this.chosen);
