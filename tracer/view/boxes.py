@@ -13,7 +13,7 @@ import re
 
 from ...ir.outline import labels, stretches
 from .layers import layered
-from .tables import mark_of
+from .tables import mark_of, name_in_source
 
 FEW = 20  # bound: equations that stand in a box as they are
 MOST = 24  # bound: children of a box
@@ -134,7 +134,7 @@ class Boxes:
 
     def function_of(self, n):
         code = getattr(self.sources[n], "code", None)
-        return code and (code.co_filename, NAMELESS.sub("", code.co_qualname))
+        return code and (code.co_filename, NAMELESS.sub("", name_in_source(code)))
 
     def function_name(self, n):
         found = self.function_of(n)

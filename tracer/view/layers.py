@@ -6,14 +6,18 @@ Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
 """
 
 import collections
-
-try:
-    import fast_sugiyama as library
-except ImportError:
-    library = None
+import functools
+import importlib.util
 
 LONGEST = 8  # layers across which an edge has room of its own; longer ones are drawn across what lies between
 SWEEPS = 6  # times that the order of each layer follows that of its neighbours
+
+
+@functools.cache
+def library():
+    """The package that finds layers, loaded when the first page is made; None where it is not installed."""
+    found = importlib.util.find_spec("fast_sugiyama") is not None
+    return importlib.import_module("fast_sugiyama") if found else None
 
 
 def layered(count, edges):
@@ -22,7 +26,7 @@ def layered(count, edges):
 
     edges: pairs of boxes, without cycles.
     """
-    xs, ys = by_library(edges) if library is not None and edges else ({}, {})
+    xs, ys = by_library(edges) if library() is not None and edges else ({}, {})
     if not ys:
         ys = ranks(count, edges)
         xs = ordered(ys, edges)
@@ -41,7 +45,7 @@ def layered(count, edges):
 def by_library(edges):
     """({box: x}, {box: layer}) by the library, components beside each other."""
     xs, ys, right = {}, {}, 0.0
-    for positions, *_ in library.from_edges(edges, dummy_vertices=False, check_layout=False):
+    for positions, *_ in library().from_edges(edges, dummy_vertices=False, check_layout=False):
         top, left = max(y for _, (_, y) in positions), min(x for _, (x, _) in positions)
         widest = 0.0
         for box, (x, y) in positions:

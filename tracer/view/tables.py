@@ -19,6 +19,7 @@ from ...ir.cost import cost
 from ...ir.op import OPS
 from ...ir.source import hint_name
 from ...ir.text import attributes_text, labelled_regions, number_text
+from ..common.frames import PART
 
 LOOP, MAP = OPS["loop"], OPS["map"]
 SPELLED = 300  # bound: characters of the attributes of an equation, of which a dense constant may have millions
@@ -76,7 +77,7 @@ class Tables:
             start or 0,
             end or 0,
             stop or 0,
-            self.text(code.co_qualname),
+            self.text(name_in_source(code)),
         ]
         self.kept.append(code)
         return self.number("places", (id(code), source.lasti), row)
@@ -121,6 +122,11 @@ class Tables:
     def rows(self):
         """All tables, as the page takes them."""
         return {name: getattr(self, name) for name in ("texts", "places", "values", "eqns", "funcs")}
+
+
+def name_in_source(code):
+    """The name of a function as the user wrote it, without what rewriting adds."""
+    return code.co_qualname.partition(PART)[0]
 
 
 def mark_of(source):

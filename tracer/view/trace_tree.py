@@ -7,7 +7,7 @@ A node is {"t": text, "n": note behind it, "k": kind, "c": children}, where it h
 import types
 
 from ..call.receipt import receipt
-from ..common.terminal import in_time, several
+from ..common.terminal import cut_text, in_time, several
 from ..guards.guard import MISSING
 from ..guards.reliance import expected
 
@@ -18,6 +18,7 @@ ENGINES = {
     "python": "plain Python",
     "none": "none yet",
 }
+ARGUMENTS = 240  # bound: characters of the arguments of a trace
 ITEMS = 60  # bound: places outside that a trace tells
 
 
@@ -26,7 +27,7 @@ def trace_node(number, subject):
     version, entry = subject.version, subject.entry
     children = [node("because", version.reason, "why")]
     children.append(node("program", receipt(version, entry.compiled.plain or entry.compiled.function), "fact"))
-    children.append(node("engine", f"{ENGINES[subject.engine]}: {subject.why}", "fact"))
+    children.append(node("engine", subject.why or ENGINES[subject.engine], "fact"))
     if subject.static:
         children.append(node("static", subject.static, "fact"))
     children += guard_nodes(version)
@@ -38,7 +39,7 @@ def trace_node(number, subject):
     children.append(cost | {"c": [node(name, in_time(s), "fact") for name, s in spent]})
     if version.kept:
         children.append(node("cache", version.kept, "fact"))
-    return {"t": f"trace {number}", "n": f"({subject.arguments})", "k": "trace", "c": children}
+    return {"t": f"trace {number}", "n": cut_text(f"({subject.arguments})", ARGUMENTS), "k": "trace", "c": children}
 
 
 def node(text, note, kind):

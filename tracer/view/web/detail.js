@@ -71,7 +71,7 @@ function lineDetail(app, key) {
   const [file, number] = key.split(":").map(Number);
   const place = [file, number];
   const text = lineText(place);
-  made.append(element("h3", "first-heading", placeText(place)));
+  made.append(element("h3", "first-heading", `${DATA.files[file].name}, line ${number}`));
   if (text) made.append(element("pre", "source-text", text));
   const total = app.source.totals.get(key);
   if (!total) {

@@ -128,6 +128,8 @@ class Graph {
   unfoldAll() {
     this.forest.openAll();
     this.lay();
+    const first = this.seen.get(this.app.chosen.eqn ?? this.app.state.order[0]);
+    if (first) this.centre(first);
   }
 
   reveal(id) {
@@ -212,8 +214,9 @@ class Graph {
 
   fit() {
     const room = this.pane.clientWidth - 24;
-    this.zoomTo(Math.min(1, Math.max(0.72, room / this.forest.root.w)));
-    this.pane.scrollTo(Math.max(0, (this.forest.root.w * this.painter.scale - room) / 2), 0);
+    this.zoomTo(Math.min(1, Math.max(0.75, room / this.forest.root.w)));
+    const spare = this.forest.root.w * this.painter.scale - room;
+    this.pane.scrollTo(this.forest.root.group.k === "sides" ? 0 : Math.max(0, spare / 2), 0);
   }
 }
 

@@ -1,7 +1,7 @@
 // What a box says, and the size of that.
 
 const SIZE = { node: 40, chip: 26, title: 28, pad: 14, gapX: 18, gapY: 30, lane: 12, widest: 200, narrowest: 72 };
-const FONT = 7.05; // pixels of a character of the monospaced face at the size of a node's first line
+const FONT = 7.25; // pixels of a character of the monospaced face at the size of a node's first line
 const SMALL = 6.1;
 
 function captionOf(box) {
@@ -53,7 +53,7 @@ function countText(box, more) {
 function ownSize(box) {
   const { first, second } = captionOf(box);
   const fold = box.folds ? 18 : 0;
-  const wide = Math.max(first.length * FONT + fold, second.length * SMALL) + 22;
+  const wide = Math.max(first.length * FONT + fold, second.length * SMALL) + 26;
   const chip = box.kind === "return" || (box.kind === "param" && !second);
   return {
     w: Math.min(SIZE.widest, Math.max(chip ? 56 : SIZE.narrowest, wide)),

@@ -60,15 +60,15 @@ function changeList(app, state) {
     const ids = state[name];
     if (!ids.length) continue;
     made.append(element("h3", `count-${name}`, `${title} (${ids.length})`));
-    ids.slice(0, LISTED).forEach((id) => made.append(name === "removed" ? goneRow(id) : app.equationRow(id)));
+    ids.slice(0, LISTED).forEach((id) => made.append(name === "removed" ? goneRow(app, id) : app.equationRow(id)));
     if (ids.length > LISTED) made.append(element("p", "quiet", `and ${ids.length - LISTED} more`));
   }
   return made;
 }
 
-function goneRow(id) {
+function goneRow(app, id) {
   const eqn = EQUATIONS[id];
-  const made = element("div", "row gone");
+  const made = button("row gone", null, "", () => eqn.place && app.choose({ line: eqn.lineKey }));
   made.append(element("span", "row-op", eqn.op), element("span", "row-type", typesText(eqn)), element("span", "row-place", placeText(eqn.place)));
   return made;
 }

@@ -66,9 +66,9 @@ function placeSides(box) {
   sides.forEach((child) => {
     child.x = x;
     child.y = start + tall - child.h;
-    x += child.w + SIZE.gapX * 3;
+    x += child.w + SIZE.gapX * 2;
   });
-  box.w = Math.max(x - SIZE.gapX * 3, right - SIZE.gapX) + side;
+  box.w = Math.max(x - SIZE.gapX * 2, right - SIZE.gapX) + side;
   box.h = start + tall + side;
   const last = heads.find((child) => child.kind === "return");
   if (last) last.x = Math.max(last.x, box.w - side - last.w);

@@ -37,7 +37,8 @@ function lineKey(file, line) {
 }
 
 function placeText(place) {
-  return place ? `${DATA.files[place[0]].name}:${place[1]}` : "of no line";
+  if (!place) return "of no line";
+  return DATA.files.length === 1 ? `line ${place[1]}` : `${DATA.files[place[0]].name}:${place[1]}`;
 }
 
 // A function, with who makes and who reads each of its values; made when first asked for.

@@ -24,7 +24,7 @@ function compact(number, unit = "") {
     number /= 1000;
     scale += 1;
   }
-  const digits = scale === 0 ? String(Math.round(number)) : number.toPrecision(3).replace(/\.?0+$/, "");
+  const digits = scale === 0 ? String(Math.round(number)) : String(Number(number.toPrecision(3)));
   const joined = scales[scale] + unit;
   return joined.length > 1 || unit ? `${digits} ${joined}` : digits + joined;
 }

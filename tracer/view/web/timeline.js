@@ -69,8 +69,9 @@ function stepTitle([name, place, scope, , time, times]) {
 
 function stepRow(app, track, step) {
   const made = button("row", null, stepTitle(step), () => choosePlace(app, track, step));
-  made.append(element("span", "row-op", step[0]), element("span", "row-type", seconds(step[4])));
-  made.append(element("span", "row-place", `${step[2] === "vjp" ? "vjp " : ""}${step[1]}`));
+  made.append(element("span", "row-op", step[0]), element("span", "row-amount", seconds(step[4])));
+  const line = DATA.files.length === 1 ? step[1].replace(/^.*:/, "line ") : step[1];
+  made.append(element("span", "row-place", `${step[2] === "vjp" ? "vjp " : ""}${line}`));
   return made;
 }
 
