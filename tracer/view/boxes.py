@@ -129,7 +129,7 @@ class Boxes:
 
     def span(self, children):
         """What the children of a part have in common: the lines they are of."""
-        lines = [self.line_of(n)[1] for child in children for n in leaves(child) if self.sources[n] is not None]
+        lines = [self.line_of(n)[1] for child in children for n in leaf_tokens(child) if self.sources[n] is not None]
         return f"lines {min(lines)}-{max(lines)}" if lines else "of no line"
 
     def function_of(self, n):
@@ -148,7 +148,7 @@ class Boxes:
     def lay_out(self, root):
         """Give each box the edges between its children, and their layers."""
         ways, boxes = {}, []
-        walk(root, (), ways, boxes)
+        note_ways(root, (), ways, boxes)
         between = {id(box): {} for box in boxes}
         reads = [(self.made.get(x), n) for n, eqn in enumerate(self.func.eqns) for x in eqn.operands]
         for a, b in [*reads, *((self.made.get(x), self.end) for x in self.func.results)]:
@@ -164,18 +164,18 @@ class Boxes:
                 box["l"] = layered(len(box["c"]), box["e"])
 
 
-def walk(box, way, ways, boxes):
+def note_ways(box, way, ways, boxes):
     """Note of each leaf the way to it, as (box, number of the child) from the root, and list all boxes."""
     boxes.append(box)
     for i, child in enumerate(box.get("copies", box["c"])):
         if isinstance(child, dict):
-            walk(child, (*way, (box, i)), ways, boxes)
+            note_ways(child, (*way, (box, i)), ways, boxes)
         else:
             ways[child] = (*way, (box, i))
 
 
-def leaves(child):
+def leaf_tokens(child):
     """The equations in a child of a box."""
     if not isinstance(child, dict):
         return [child]
-    return [n for x in child.get("copies", child["c"]) for n in leaves(x)]
+    return [n for x in child.get("copies", child["c"]) for n in leaf_tokens(x)]

@@ -33,11 +33,11 @@ class PageModel:
         self.tables, self.codes = Tables(lambda func: Boxes(func).tree()), set()
         self.programs, self.traces, self.timeline, self.measured = [], [], [], []
 
-    def add(self, callee, args=None, kwargs=None):
+    def add(self, function, args=None, kwargs=None):
         """A compiled function: its traces, after calls where there are arguments. -> whether there was a program."""
         called = args is not None
-        calls = timed_calls(callee.front(), args, kwargs) if called else []
-        return callee(self.add_in_call, callee.compiled, called, args, kwargs, calls)
+        calls = timed_calls(function, args, kwargs) if called else []
+        return function.callee(self.add_in_call, function.compiled, called, args, kwargs, calls)
 
     def add_in_call(self, compiled, called, args, kwargs, calls):
         self.note_code(compiled)

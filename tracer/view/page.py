@@ -41,7 +41,7 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
-ESCAPED = re.compile("[<>&\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+UNSEEN = re.compile("[\x00-\x1f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")  # or of no text
 
 
 class Page:
@@ -69,7 +69,8 @@ def page_html(data):
     """The text of the page that shows `data`, what `PageModel.data` gives."""
     style, script = part("css", STYLES), '"use strict";\n(() => {\n' + part("js", SCRIPTS) + "})();\n"
     policy = POLICY.format(style=digest(style), script=digest(script))
-    title = html.escape(f"{data['title']} - Wengert")
+    plain = UNSEEN.sub("\ufffd", f"{data['title']} - Wengert")
+    title = html.escape(plain).encode("ascii", "xmlcharrefreplace").decode()
     return PAGE.format(policy=policy, title=title, style=style, data=json_text(data), script=script)
 
 
@@ -84,12 +85,12 @@ def digest(text):
 
 
 def json_text(data):
-    """JSON in which no character ends a block of HTML or turns the direction of text, and none is half a pair."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return ESCAPED.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    """JSON of ASCII in which no character ends a block of HTML."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&]", lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
-def written(text, path):
+def written_page(text, path):
     """The Page of a text, written to a file."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

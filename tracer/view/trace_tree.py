@@ -48,7 +48,7 @@ def node(text, note, kind):
 
 def guard_nodes(version):
     """What is relied on and what is read again, each below the place it lies in."""
-    reads = [r for r in version.captured.outside.reads.values() if told(r)]
+    reads = [r for r in version.captured.outside.reads.values() if is_worth_telling(r)]
     groups = {
         "relied on": [r for r in reads if r.how != "input"],
         "re-read at every call": [r for r in reads if r.how == "input"],
@@ -60,7 +60,7 @@ def guard_nodes(version):
     return found
 
 
-def told(read):
+def is_worth_telling(read):
     """Whether a read is worth a line: not what hardly anybody exchanges, nor that a global does not hide a builtin."""
     if read.how == "free" or expected(read) or isinstance(read.value, types.CodeType):
         return False
