@@ -85,7 +85,7 @@ def write_page(target: str, specs: Sequence[str], gradient: bool | None, wrt: st
         except DerivativeError:
             if gradient or wrt:
                 raise
-    return view_page(shown, [(tuple(args), {})] * len(shown), path).path
+    return view_page([f.callee for f in shown], [(tuple(args), {})] * len(shown), path).path
 
 
 def floating(tree: Any) -> bool:

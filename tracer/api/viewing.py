@@ -29,14 +29,14 @@ class Viewing:
         Raises UnsupportedError where there is no program: before the first call, and of what only plain Python runs.
         """
         given = (args, kwargs) if args or kwargs else (None, None)
-        return view_page([self.callee.front()], [given], path)
+        return view_page([self.callee], [given], path)
 
 
-def view_page(functions: Sequence[Any], given: Sequence[tuple[Any, Any]], path: str | os.PathLike[str] | None) -> Page:
-    """The page of compiled functions, each with the (args, kwargs) of a call, or (None, None)."""
-    name = functions[0].compiled.name
+def view_page(callees: Sequence[Any], given: Sequence[tuple[Any, Any]], path: str | os.PathLike[str] | None) -> Page:
+    """The page of the compiled functions behind some Callees, each with the (args, kwargs) of a call, or (None, None)."""
+    name = callees[0].compiled.name
     model = PageModel(name)
-    found = [model.add(f, args, kwargs) for f, (args, kwargs) in zip(functions, given, strict=True)]
+    found = [model.add(callee, args, kwargs) for callee, (args, kwargs) in zip(callees, given, strict=True)]
     if not any(found):
         raise nothing_to_show(name)
     return written_page(page_html(model.data()), path or file_name(name))

@@ -91,7 +91,8 @@ class Boxes:
         return box
 
     def narrowest(self, eqns, start, stop, period):
-        """The place, in the first period of a stretch, at which the fewest values pass from a period to the next."""
+        """The place at which the fewest values pass from a period of a stretch to the next, of those that leave it as
+        many periods as there is room for."""
         place, passing = {n: k for k, n in enumerate(eqns)}, [0] * (len(eqns) + 1)
         for k in range(start, min(stop, start + 3 * period)):
             for x in self.func.eqns[eqns[k]].operands:
@@ -99,7 +100,8 @@ class Boxes:
                 if start <= made and k - made <= period:
                     for between in range(made + 1, k + 1):
                         passing[between] += 1
-        return min(range(start, start + period), key=lambda k: passing[min(k + period, len(eqns))])
+        last = start + (stop - start) % period
+        return min(range(start, last + 1), key=lambda k: passing[min(k + period, len(eqns))])
 
     def runs(self, eqns, keys):
         """Children for equations in order: as they are where they are few, else by runs that have a key in common."""

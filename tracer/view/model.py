@@ -33,11 +33,11 @@ class PageModel:
         self.tables, self.codes = Tables(lambda func: Boxes(func).tree()), set()
         self.programs, self.traces, self.timeline, self.measured = [], [], [], []
 
-    def add(self, function, args=None, kwargs=None):
+    def add(self, callee, args=None, kwargs=None):
         """A compiled function: its traces, after calls where there are arguments. -> whether there was a program."""
         called = args is not None
-        calls = timed_calls(function, args, kwargs) if called else []
-        return function.callee(self.add_in_call, function.compiled, called, args, kwargs, calls)
+        calls = timed_calls(called_by(callee), args, kwargs) if called else []
+        return callee(self.add_in_call, callee.compiled, called, args, kwargs, calls)
 
     def add_in_call(self, compiled, called, args, kwargs, calls):
         self.note_code(compiled)
@@ -173,6 +173,11 @@ class PageModel:
             "timeline": self.timeline,
             **self.tables.rows(),
         }
+
+
+def called_by(callee):
+    """The function that a user calls, or where that is gone, as that of `jit(f).view(x)` is, another like it."""
+    return callee.front() or callee.compiled.front.function(callee)
 
 
 def timed_calls(call, args, kwargs):

@@ -71,7 +71,7 @@ def pages(tmp_path_factory):
 
 def stencil_page(path):
     args = np.linspace(0, 1, 64), np.zeros(64), 0.1
-    return view_page([jit(misfit), grad(misfit)], [(args, {})] * 2, path).path
+    return view_page([jit(misfit).callee, grad(misfit).callee], [(args, {})] * 2, path).path
 
 
 def network_page(path):

@@ -30,15 +30,14 @@ class App {
     this.drawerBody = element("div", "drawer-body");
     const drawer = element("section", "pane drawer");
     drawer.append(element("div", "pane-head", null, this.drawerTabs), this.drawerBody);
-    const zooms = element("div", "zooms");
-    zooms.append(
+    this.passes.zooms.append(
       button("tool", "\u2212", "Zoom out (-)", () => this.graph.zoom(1 / 1.2)),
       button("tool", "+", "Zoom in (+)", () => this.graph.zoom(1.2)),
       button("tool", "fit", "Zoom to fit (0)", () => this.graph.fit()),
       button("tool", "fold all", "Fold all (c)", () => this.graph.foldAll()),
       button("tool", "unfold all", "Unfold all (e)", () => this.graph.unfoldAll()),
     );
-    const graph = element("section", "pane graph-pane", null, this.passes.bar, element("div", "graph-hold", null, this.graph.pane, zooms));
+    const graph = element("section", "pane graph-pane", null, this.passes.bar, element("div", "graph-hold", null, this.graph.pane));
     document.body.append(head, element("main", "panes", null, this.source.pane, graph, drawer), this.help);
   }
 

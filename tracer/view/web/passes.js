@@ -9,14 +9,15 @@ class PassBar {
     this.slider.addEventListener("input", () => app.showState(Number(this.slider.value)));
     this.stops = element("div", "stops");
     this.told = element("div", "pass-told");
+    this.zooms = element("div", "zooms");
     this.bar = element("div", "pass-bar");
-    this.bar.append(element("div", "track", null, this.slider, this.stops), this.told);
+    this.bar.append(element("div", "track", null, this.slider, this.stops), element("div", "pass-foot", null, this.told, this.zooms));
   }
 
   load(program) {
     this.states = program.states;
     this.slider.max = String(this.states.length - 1);
-    this.bar.hidden = this.states.length < 2;
+    this.bar.firstChild.hidden = this.states.length < 2;
     this.stops.replaceChildren(...this.states.map((state, n) => this.stop(state, n)));
     this.bar.style.setProperty("--count", String(this.states.length));
   }
