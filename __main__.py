@@ -270,7 +270,12 @@ def main_view(argv: Sequence[str]) -> int:
     parser = program_parser("view", what, "show")
     parser.add_argument("-o", "--output", metavar="PAGE", help="the file; default: FUNCTION.html")
     given = parser.parse_intermixed_args(argv)
-    print(write_page(given.target, given.specs, given.grad, given.wrt, given.output))
+    try:
+        print(write_page(given.target, given.specs, given.grad, given.wrt, given.output))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise Mistake(f"cannot write {error.filename}: {error.strerror}") from None
     return 0
 
 

@@ -124,7 +124,7 @@ class Boxes:
     def parted(self, children):
         """Children in parts, and these again, until they are few."""
         while len(children) > MOST:
-            size = max(MOST // 2, -(-len(children) // MOST))
+            size = min(MOST, max(MOST // 2, -(-len(children) // MOST)))
             chunks = [children[k : k + size] for k in range(0, len(children), size)]
             children = [self.box("part", self.span(chunk), chunk) if len(chunk) > 1 else chunk[0] for chunk in chunks]
         return children

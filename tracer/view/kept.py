@@ -5,6 +5,7 @@ from ...ir.op import OPS
 from .tables import mark_of
 
 LOOP, MAP = OPS["loop"], OPS["map"]
+STORED = {OPS["dynamic_update_slice"]: 1, OPS["reshape"]: 0}  # ops by which a trip saves a value: the operand it is
 
 
 def residuals_of(func):
@@ -24,6 +25,13 @@ def maker(value):
     if eqn.op not in (LOOP, MAP):
         return eqn.source
     last = eqn.attrs["body"].results[eqn.results.index(value)]
+    while isinstance(last, Value) and last.eqn is not None and last.eqn.op in STORED and same_line(last.eqn, eqn):
+        last = last.eqn.operands[STORED[last.eqn.op]]
     if not isinstance(last, Value) or last.eqn is None or last.eqn.source is None:
         return eqn.source
     return maker(last)
+
+
+def same_line(one, other):
+    """Whether two equations are of one line: what saves a value in a loop is of the loop's own."""
+    return one.source is not None and other.source is not None and str(one.source) == str(other.source)
