@@ -1,6 +1,7 @@
 """A headless Chromium, driven through the pipe of its debugging protocol (chromedevtools.github.io): no package needed."""
 
 import base64
+import functools
 import json
 import os
 import select
@@ -25,9 +26,18 @@ CONNECTED = """if True:
 PATIENCE = 60.0  # seconds for one answer
 
 
+@functools.cache
 def installed():
-    """The path of a Chromium, or None."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
+    """The path of a Chromium that runs, or None."""
+    return next((path for path in map(shutil.which, NAMES) if path and runs(path)), None)
+
+
+def runs(path):
+    """Whether it tells its version: what Ubuntu installs under the name may only ask for a snap."""
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, timeout=PATIENCE).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 class Browser:

@@ -33,7 +33,7 @@ class Viewing:
 
 
 def view_page(callees: Sequence[Any], given: Sequence[tuple[Any, Any]], path: str | os.PathLike[str] | None) -> Page:
-    """The page of the compiled functions behind some Callees, each with the (args, kwargs) of a call, or (None, None)."""
+    """The page of the functions behind some Callees, each with the (args, kwargs) of a call, or (None, None)."""
     name = callees[0].compiled.name
     model = PageModel(name)
     found = [model.add(callee, args, kwargs) for callee, (args, kwargs) in zip(callees, given, strict=True)]

@@ -16,7 +16,7 @@ import webbrowser
 
 SCRIPTS = (
     "text", "program", "naming", "totals", "tree", "metric", "placing", "wires", "painting", "graph", "source",
-    "passes", "detail", "traces", "timeline", "search", "keys", "main",
+    "passes", "detail", "traces", "timeline", "search", "keys", "split", "main",
 )  # fmt: skip
 STYLES = ("base", "panes", "graph", "drawer")
 HEIGHT = 720  # pixels of the frame in a notebook

@@ -115,7 +115,9 @@ def button(browser, text):
     browser.settle()
 
 
-@pytest.mark.parametrize("name, scheme, width", [("stencil", "light", 1440), ("stencil", "dark", 900), ("network", "dark", 1440), ("network", "light", 900)])
+@pytest.mark.parametrize(
+    "name, scheme, width", [("stencil", "light", 1440), ("stencil", "dark", 900), ("network", "dark", 1440), ("network", "light", 900)]
+)
 def test_it_opens(browser, pages, name, scheme, width):
     browser.show(pages(name), width=width, scheme=scheme)
     browser.click(".node.is-equation", 1)
@@ -165,7 +167,8 @@ def test_boxes_fold_and_unfold(browser, pages):
 
 def test_forward_and_adjoint_stand_side_by_side(browser, pages):
     browser.show(pages("stencil"))
-    place = "Object.fromEntries([...document.querySelectorAll('.frame-title')].map((e) => [e.textContent, e.getBoundingClientRect()]).map(([t, r]) => [t, [r.left, r.right]]))"
+    ends = "((r) => [r.left, r.right])(e.getBoundingClientRect())"
+    place = f"Object.fromEntries([...document.querySelectorAll('.frame-title')].map((e) => [e.textContent, {ends}]))"
     frames = {name[1:]: at for name, at in browser.ask(place).items()}
     assert frames["forward"][1] <= frames["adjoint"][0]
 
@@ -178,7 +181,7 @@ def test_layers_that_say_the_same_are_drawn_once(browser, pages):
     assert found and all(int(t.split()[0]) in (LAYERS, LAYERS - 1, LAYERS - 2) for t in found)
     browser.click(".node.kind-alike .handle")
     assert texts(browser, ".stepper span")[0].startswith("1 of ")
-    names = lambda: [t for t in browser.ask("[...document.querySelectorAll('.node.is-equation')].map((e) => e.title)")]
+    names = lambda: browser.ask("[...document.querySelectorAll('.node.is-equation')].map((e) => e.title)")
     first = names()
     browser.click(".stepper button", 1)
     assert texts(browser, ".stepper span")[0].startswith("2 of ") and names() != first
@@ -280,7 +283,8 @@ def test_the_keyboard(browser, pages):
 
 def test_text_can_be_selected(browser, pages):
     browser.show(pages("stencil"))
-    browser.ask("(() => { const r = document.createRange(); r.selectNodeContents(document.querySelector('.node.is-equation')); getSelection().addRange(r); })()")
+    node = "document.querySelector('.node.is-equation')"
+    browser.ask(f"(() => {{ const r = document.createRange(); r.selectNodeContents({node}); getSelection().addRange(r); }})()")
     assert browser.ask("getComputedStyle(document.querySelector('.node')).userSelect") == "text"
     assert "f64" in browser.ask("String(getSelection())")
 

@@ -1,6 +1,6 @@
 // The pane of the graph: what a box looks like, folding, choosing, zooming.
 
-const FIRST = 40; // boxes that are open at first
+const FIRST = { most: 36, sides: 60 }; // boxes that are seen at first
 
 class Graph {
   constructor(app) {
@@ -20,7 +20,7 @@ class Graph {
     const known = this.opened.get(program) || { open: new Set(), shown: new Map(), fresh: true };
     this.opened.set(program, known);
     this.forest = new Forest(state, known.open, known.shown);
-    if (known.fresh) this.forest.openFew(FIRST);
+    if (known.fresh) this.forest.openFew(FIRST.most, FIRST.sides);
     this.largest = Math.max(1, ...state.order.map((id) => METRICS.bytes.of(EQUATIONS[id]) * state.homes.get(id).times));
     this.lay();
     if (known.fresh) this.fit();
@@ -214,7 +214,7 @@ class Graph {
 
   fit() {
     const room = this.pane.clientWidth - 24;
-    this.zoomTo(Math.min(1, Math.max(0.75, room / this.forest.root.w)));
+    this.zoomTo(Math.min(1, Math.max(0.7, room / this.forest.root.w)));
     const spare = this.forest.root.w * this.painter.scale - room;
     this.pane.scrollTo(this.forest.root.group.k === "sides" ? 0 : Math.max(0, spare / 2), 0);
   }

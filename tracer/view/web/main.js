@@ -38,7 +38,7 @@ class App {
       button("tool", "unfold all", "Unfold all (e)", () => this.graph.unfoldAll()),
     );
     const graph = element("section", "pane graph-pane", null, this.passes.bar, element("div", "graph-hold", null, this.graph.pane));
-    document.body.append(head, element("main", "panes", null, this.source.pane, graph, drawer), this.help);
+    document.body.append(head, splitPanes(this.source.pane, graph, drawer), this.help);
   }
 
   // -- what is shown -------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class App {
     const home = this.state.homes.get(id);
     const made = button("row", null, home ? equationText(home.func, eqn) : eqn.op, () => this.choose({ eqn: id }));
     const name = home && eqn.results.length ? `${resultText(home.func, eqn)} = ` : "";
-    made.append(element("span", "row-op", `${name}${eqn.op}`), element("span", "row-type", typesText(eqn)), element("span", "row-place", `${eqn.mark ? `${eqn.mark} ` : ""}${placeText(eqn.place)}`));
+    made.append(element("span", "row-op", `${name}${eqn.op}`), element("span", "row-type", typesText(eqn)), element("span", "row-place", `${eqn.mark ? `${eqn.mark} ` : ""}${shortPlace(eqn.place)}`));
     return made;
   }
 }

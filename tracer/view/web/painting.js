@@ -138,7 +138,7 @@ class Painter {
     if (box.kind === "function" && !hasTitle(box)) return;
     pen.beginPath();
     pen.roundRect(x + 0.5, y + 0.5, box.w - 1, box.h - 1, 8);
-    pen.fillStyle = colour(`frame-${["adjoint", "forward", "tangent"].includes(box.kind) ? box.kind : "plain"}`);
+    pen.fillStyle = colour(`frame-${box.kind in SIDES ? box.kind : "plain"}`);
     pen.fill();
     pen.strokeStyle = colour("frame-line");
     pen.lineWidth = 1;

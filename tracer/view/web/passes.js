@@ -70,6 +70,6 @@ function changeList(app, state) {
 function goneRow(app, id) {
   const eqn = EQUATIONS[id];
   const made = button("row gone", null, "", () => eqn.place && app.choose({ line: eqn.lineKey }));
-  made.append(element("span", "row-op", eqn.op), element("span", "row-type", typesText(eqn)), element("span", "row-place", placeText(eqn.place)));
+  made.append(element("span", "row-op", eqn.op), element("span", "row-type", typesText(eqn)), element("span", "row-place", shortPlace(eqn.place)));
   return made;
 }

@@ -48,7 +48,7 @@ function placeBeside(box) {
 // What the user wrote on the left, downwards; its adjoint on the right, upwards; parameters and results above.
 function placeSides(box) {
   const { top, side } = insets(box);
-  const isSide = (child) => ["forward", "adjoint", "tangent"].includes(child.kind);
+  const isSide = (child) => child.kind in SIDES;
   const sides = box.children.filter(isSide);
   const heads = box.children.filter((child) => !isSide(child));
   let x = side;

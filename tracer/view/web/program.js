@@ -41,6 +41,11 @@ function placeText(place) {
   return DATA.files.length === 1 ? `line ${place[1]}` : `${DATA.files[place[0]].name}:${place[1]}`;
 }
 
+function shortPlace(place) {
+  if (!place) return "";
+  return DATA.files.length === 1 ? `:${place[1]}` : placeText(place);
+}
+
 // A function, with who makes and who reads each of its values; made when first asked for.
 class Func {
   constructor(id) {
@@ -74,6 +79,7 @@ class State {
     this.byPlace = new Map(); // number of a place -> equations
     this.byLine = new Map();
     this.order = [];
+    this.at = new Map(); // equation -> its number in that order
     this.visit(this.root, null, "", 1, true);
   }
 
@@ -85,6 +91,7 @@ class State {
         known.times += times;
       } else {
         this.homes.set(id, { func, token, outer, label, times, sure });
+        this.at.set(id, this.order.length);
         this.order.push(id);
         add(this.byPlace, eqn.placeNumber, id);
         if (eqn.place) add(this.byLine, eqn.lineKey, id);
@@ -96,12 +103,25 @@ class State {
     });
   }
 
-  // What is told of an equation's relatives in this state.
+  // The equations derived from an equation, or those that it is derived from: of one place in the source. Where that has
+  // run several times, the last run is the first that the adjoint comes to.
   adjoints(id) {
     const eqn = EQUATIONS[id];
     if (eqn.placeNumber < 0) return [];
-    const wanted = eqn.mark === "" ? (x) => x.mark !== "" : (x) => x.mark === "";
-    return this.byPlace.get(eqn.placeNumber).filter((x) => x !== id && wanted(EQUATIONS[x]));
+    const all = this.byPlace.get(eqn.placeNumber);
+    const own = runsOf(all.filter((x) => (EQUATIONS[x].mark === "") === (eqn.mark === "")), this.at);
+    const others = runsOf(all.filter((x) => (EQUATIONS[x].mark === "") !== (eqn.mark === "")), this.at);
+    const [few, many] = own.length < others.length ? [own, others] : [others, own];
+    if (!few.length || many.length % few.length) return others.flat();
+    const share = many.length / few.length;
+    const n = own.findIndex((run) => run.includes(id));
+    const back = EQUATIONS[(eqn.mark === "" ? others : own)[0][0]].mark === "vjp";
+    const turned = (k, count) => (back ? count - 1 - k : k);
+    if (own === few) {
+      const first = turned(n, few.length) * share;
+      return others.slice(first, first + share).flat();
+    }
+    return others[turned(Math.floor(n / share), few.length)];
   }
 
   operands(id) {
@@ -115,6 +135,17 @@ class State {
     const found = home.func.uses.filter(([made, reader]) => made === home.token && reader < home.func.eqns.length);
     return [...new Set(found.map(([, reader]) => home.func.eqns[reader]))];
   }
+}
+
+// Equations in runs that follow each other in the program.
+function runsOf(ids, at) {
+  const runs = [];
+  for (const id of ids) {
+    const last = runs[runs.length - 1];
+    if (last && at.get(id) === at.get(last[last.length - 1]) + 1) last.push(id);
+    else runs.push([id]);
+  }
+  return runs;
 }
 
 function add(map, key, item) {

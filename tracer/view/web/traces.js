@@ -10,7 +10,6 @@ function treeNode(app, node, depth) {
   const label = element("span", `tree-label kind-${node.k}`);
   label.append(element("span", "tree-text", node.t), element("span", "tree-note", node.n || ""));
   if (node.p !== undefined) label.append(button("link", "show", "Show the program of this trace", () => app.showProgram(node.p)));
-  if (node.l) label.append(element("span", "row-place", `line ${node.l}`));
   if (!node.c || !node.c.length) return element("div", "tree-leaf", null, label);
   const made = element("details", "tree-node");
   made.open = depth < 2 || node.k === "guards";

@@ -31,6 +31,8 @@ class Box {
   }
 }
 
+const SIDES = { forward: 1, adjoint: 1, tangent: 1 };
+
 function tokensIn(group) {
   return (group.copies || group.c).flatMap((child) => (typeof child === "number" ? [child] : tokensIn(child)));
 }
@@ -116,14 +118,14 @@ class Forest {
   }
 
   // Open boxes from the root as long as there is room on a screen; what is open already stays.
-  openFew(most) {
+  openFew(most, sides = most) {
     const queue = [this.root];
     let visible = 0;
     while (queue.length) {
       const box = queue.shift();
       if (!box.isOpen) {
         const more = box.folds ? childCount(box) : 0;
-        if (!more || visible + more > most) continue;
+        if (!more || visible + more > (box.kind in SIDES ? sides : most)) continue;
         this.open.add(box.key);
       }
       visible += box.children.length;
