@@ -1,28 +1,22 @@
 """Which of the user's lines ask for the memory that XLA could not get."""
 
-import os
-
 from ...ir.source import Source
 
 NAMED = 3  # bound: values that are named
-EXHAUSTED = "RESOURCE_EXHAUSTED"
+EXHAUSTED = "RESOURCE_EXHAUSTED", "Out of memory"  # how XLA says so, by version
 UNITS = "bytes", "kB", "MB", "GB", "TB", "PB", "EB"
 
 
 def tell_largest_values(failure, func):
     """Where an error of XLA's is that memory was too little, add a note of the largest values of the program and their
     lines."""
-    if func is not None and str(failure).startswith(EXHAUSTED):
+    if func is not None and any(words in str(failure) for words in EXHAUSTED):
         sizes = {}
         for bytes, eqn in sorted(computed_bytes(func), key=lambda found: -found[0]):
             sizes.setdefault((eqn.source.file, eqn.source.line), (bytes, eqn))
-        lines = [f"  {in_units(n)} at {place_and_text(eqn.source)}" for n, eqn in list(sizes.values())[:NAMED]]
+        lines = [f"  {in_units(n)} at {eqn.source}: {eqn.source.text}" for n, eqn in list(sizes.values())[:NAMED]]
         if lines:
             failure.add_note("\n".join([f"The largest values that {func.name} computes, by line:", *lines]))
-
-
-def place_and_text(source):
-    return f"{os.path.relpath(source.file)}:{source.line}: {source.text}"
 
 
 def computed_bytes(func):

@@ -138,7 +138,8 @@ def test_every_instruction_that_names_a_file_names_the_users(program):
     assert files and not [file for file in files if file.startswith(OURS)]
     found = {(file, line) for file, line, _ in op_lines(text).values()}
     assert {file for file, _ in found} == {FILE}
-    assert {line for _, line in found} >= {line_of(name) for name in PROGRAMS[program]}
+    inside = {"then", "else"} if "StackFrames" not in text else set()  # to older versions, a branch is all at one line
+    assert {line for _, line in found} >= {line_of(name) for name in PROGRAMS[program] if name not in inside}
 
 
 def test_operations_have_the_line_that_computes_them():
@@ -182,6 +183,49 @@ def test_places_are_read_as_older_versions_write_them():
     assert op_lines(OLDER) == {"sine.2": ('/a "b"/c.py', 7, "helper")}
 
 
+TABLES = """HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "/a/b.py"
+2 "/a/call.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3 end_line=3 column=4 end_column=9}
+2 {file_name_id=2 function_name_id=1 line=9 end_line=9 column=4 end_column=9}
+3 {file_name_id=1 function_name_id=1 line=5 end_line=5 column=4 end_column=9}
+
+StackFrames
+1 {file_location_id=2 parent_frame_id=1}
+2 {file_location_id=1 parent_frame_id=1}
+3 {file_location_id=3 parent_frame_id=1}
+
+%fused_computation (p: f64[3]) -> f64[3] {
+  %p = f64[3]{0} parameter(0)
+  %s.1 = f64[3]{0} sine(%p), metadata={op_name="jit(f)/f/sin" stack_frame_id=2}
+  %v.1 = f64[3]{0} sine(%p), metadata={op_name="jit(f)/f/vjp of b.py:5/cos" stack_frame_id=3}
+  ROOT %m.1 = f64[3]{0} add(%s.1, %v.1), metadata={op_name="jit(f)/f/sin;g/mul" stack_frame_id=1}
+}
+
+ENTRY %main.5 (x.1: f64[3]) -> f64[3] {
+  %x.1 = f64[3]{0} parameter(0), metadata={op_name="x"}
+  %m.2 = f64[3]{0} negate(%x.1), metadata={op_name="jit(f)/f/vjp of b.py:5/neg;g/mul" stack_frame_id=1}
+  %m.3 = f64[3]{0} negate(%x.1), metadata={op_name="jit(f)/f/neg;g/mul" stack_frame_id=1}
+  ROOT %wrapped = f64[3]{0} fusion(%m.2), kind=kLoop, calls=%fused_computation
+}
+"""
+
+
+def test_an_instruction_made_of_two_has_the_place_of_the_first():
+    derived = ("/a/b.py", 5, "f/vjp of b.py:5")
+    assert op_lines(TABLES) == {
+        "s.1": ("/a/b.py", 3, "f"), "v.1": derived, "m.1": ("/a/b.py", 3, "f"), "m.2": derived, "m.3": ("/a/call.py", 9, "f"),
+        "wrapped": ("/a/b.py", 3, "f"),
+    }  # fmt: skip
+
+
 def test_a_profilers_trace_leads_to_lines(tmp_path):
     run = jax.jit(jit(loop, engine="xla")).lower(X).compile()
     run(X)
@@ -205,14 +249,14 @@ def test_errors_of_lowering_name_the_line():
 
 def huge(x):
     a = np.arange(10**7) * x
-    return np.sin(np.add.outer(a, a)) @ a  # here: huge
+    return np.sin(np.add.outer(a, a))  # here: huge
 
 
 def test_too_little_memory_names_the_largest_values():
-    with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED") as raised:
+    with pytest.raises(RuntimeError, match="RESOURCE_EXHAUSTED|Out of memory") as raised:
         jit(huge, engine="xla")(2.0)
     note = "\n".join(raised.value.__notes__)
-    assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.relpath(FILE)}:{line_of('huge')}: " in note
+    assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.basename(FILE)}:{line_of('huge')}: " in note
     assert [in_units(n) for n in (0, 999, 1000, 12_345_678, 10**21)] == ["0 bytes", "999 bytes", "1 kB", "12.3 MB", "1e+03 EB"]
 
 
