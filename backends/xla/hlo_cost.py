@@ -13,19 +13,24 @@ from ...ir.cost import EqnCost
 FREE = frozenset(
     "parameter constant tuple get-tuple-element bitcast after-all partition-id replica-id opt-barrier".split()
 )
-MOVES = frozenset("""
+MOVES = frozenset(
+    """
 reshape broadcast transpose copy slice iota concatenate pad reverse dynamic-slice dynamic-update-slice gather
 bitcast-convert rng-get-and-update-state copy-start copy-done domain
-""".split())  # which compute nothing
+""".split()
+)  # which compute nothing
 SLICES = frozenset(("slice", "dynamic-slice", "gather"))  # which read of their first operand what they give
 ZERO = EqnCost()
 
 
 class Costs:
-    """The costs of instructions of a module."""
+    """The costs of instructions of a `hlo_text.Module`; `known` is False where one is a lower bound.
 
-    def __init__(self, module, foreign=lambda instruction: None):
-        self.module, self.foreign, self.known = module, foreign, {}
+    foreign: the cost of a custom call, or None where it is not known; once: bodies of loops count once, as XLA's do.
+    """
+
+    def __init__(self, module, foreign=lambda instruction: None, once=False):
+        self.module, self.foreign, self.once, self.known = module, foreign, once, {}
 
     def computation(self, name):
         """Of all instructions of a computation, each once."""
@@ -58,6 +63,8 @@ class Costs:
         """A loop: its body, and the test that goes before each trip and behind the last."""
         body, test = (sum(map(self.computation, instruction.called(kind)), ZERO) for kind in ("body", "condition"))
         trips = instruction.trips
+        if self.once:
+            return body + test
         return (body + test).unsure() if trips is None else body.times(trips) + test.times(trips + 1)
 
     def called(self, instruction, named):

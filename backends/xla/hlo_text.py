@@ -12,6 +12,7 @@ import numpy as np
 
 HEAD = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = ")
 COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+) \(.*\{$")
+COMMENT = re.compile(r"/\*.*?\*/")
 ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([\d,<=]*)\]")
 CALLED = re.compile(r"\b(calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
 BRANCHES = re.compile(r"\bbranch_computations=\{([^}]*)\}")
@@ -34,11 +35,15 @@ class Shape(NamedTuple):
 
     @property
     def bytes(self):
-        bits = BITS.get(self.element) or int(re.sub(r"\D.*", "", self.element.lstrip("abcdefghijklmnopqrstuvwxyz")) or 0)
+        bits = BITS.get(self.element) or int(
+            re.sub(r"\D.*", "", self.element.lstrip("abcdefghijklmnopqrstuvwxyz")) or 0
+        )
         return self.count * bits // 8
 
     def __str__(self):
-        element = {"pred": "bool"}.get(self.element, self.element.replace("s", "i", 1) if self.element[0] == "s" else self.element)
+        element = {"pred": "bool"}.get(
+            self.element, self.element.replace("s", "i", 1) if self.element[0] == "s" else self.element
+        )
         return f"{element}[{','.join(map(str, self.sizes))}]"
 
 
@@ -102,7 +107,7 @@ class Module(NamedTuple):
 def parse_module(text):
     """The Module that an executable's text spells."""
     computations, entry, now = {}, "", None
-    for line in text.splitlines():
+    for line in COMMENT.sub("", text).splitlines():
         if now is not None and (head := HEAD.match(line)):
             now.append(instruction(line, head))
         elif begun := COMPUTATION.match(line):
@@ -121,7 +126,9 @@ def instruction(line, head):
     names = () if opcode in ("constant", "parameter", "iota") else operand_names(inside[1:-1])
     if opcode == "parameter":
         attributes = inside[1:-1] + attributes
-    shapes = tuple(Shape(e, tuple(int(n.lstrip("<=")) for n in sizes.split(",") if n)) for e, sizes in ARRAY.findall(spelled))
+    shapes = tuple(
+        Shape(e, tuple(int(n.lstrip("<=")) for n in sizes.split(",") if n)) for e, sizes in ARRAY.findall(spelled)
+    )
     return Instruction(head[2], shapes, opcode.strip(), names, attributes, bool(head[1]))
 
 

@@ -110,9 +110,11 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             return self.run(leaves, given)
 
     def prepared(self, full):
-        """A trace for a call of all these leaves, which is not run."""
+        """A trace for a call of all these leaves, which runs it next, as its first."""
         with self.held(full):
-            self.prepare([full[i] for i in self.dynamic])
+            version, version.ahead = self.prepare([full[i] for i in self.dynamic])
+        if version.ahead:
+            self.current = None
 
     @contextlib.contextmanager
     def held(self, full):
@@ -255,7 +257,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         return version
 
     def prepare(self, leaves):
-        """-> (the version for these leaves, whether it was made just now)."""
+        """-> (the version for these leaves, whether it is to run for the first time)."""
         kinds = self.kinds_of(leaves)
         types = tuple(k.type for k in kinds)
         here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
@@ -278,11 +280,12 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+        first, version.ahead = fresh or version.ahead, False
         self.current = here
-        (self.compiled.front.install if fresh else self.compiled.front.missed)(self)
+        (self.compiled.front.install if first else self.compiled.front.missed)(self)
         if fresh:
             self.compiled.bound()
-        return version, fresh
+        return version, first
 
     def tell_apart(self, version):
         """Let no other object stand for an equal one among the arguments, where it is stored to or handed on."""

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 LEAST, MOST = 80, 120  # bound: columns of a text
+LEAST_CUT = 12  # bound: columns that are left of a text that is cut
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -24,6 +25,12 @@ def cut_text(text: str, most: int) -> str:
         return text[:most]
     end = (most - 3) // 3
     return f"{text[: most - 3 - end]}...{text[-end:]}"
+
+
+def cut_end(text: str, most: int) -> str:
+    """The same, its end left out."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: max(most - 3, 0)].rstrip()}..."
 
 
 def filled(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
@@ -56,11 +63,21 @@ def several(count: int, what: str) -> str:
     return f"{count} {what}" + "s" * (count != 1)
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = (), gap: str = "  ") -> list[str]:
-    """Rows of texts as lines with columns below each other; right: columns that end below each other."""
+def aligned(
+    rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None, cut: int = -1
+) -> list[str]:
+    """Rows of texts as lines with columns below each other; right: columns that end below each other.
+
+    width: of the lines, for which texts of the column `cut` are cut at the end.
+    """
     if not rows:
         return []
-    wide = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    gap, wide = "  ", [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    if width is not None:
+        cut %= len(wide)
+        left = max(width - sum(wide) + wide[cut] - len(gap) * (len(wide) - 1), LEAST_CUT)
+        rows = [[*row[:cut], cut_end(row[cut], left), *row[cut + 1 :]] for row in rows]
+        wide[cut] = min(wide[cut], left)
     at_right = set(right)
     put = lambda k, text: text.rjust(wide[k]) if k in at_right else text.ljust(wide[k])
     return [gap.join(put(k, text) for k, text in enumerate(row)).rstrip() for row in rows]

@@ -37,11 +37,12 @@ class Analysis:
         return sum(self.lines.values(), ZERO)
 
 
-def of_numpy(func: Func) -> Analysis:
-    """Of a program that runs as generated NumPy; func: the equations as they run."""
+def of_numpy(func: Func, overwritten: set[int]) -> Analysis:
+    """Of a program that runs as generated NumPy; func: the equations as they run; overwritten: numbers of parameters
+    whose arrays it may change at once."""
     found, made = Analysis(), NumPySteps(func)
     found.steps, found.lines = numbered(made.steps), made.by_line
-    found.buffers, found.temporaries, found.at = made.buffers()
+    found.buffers, found.temporaries, found.at = made.buffers({func.params[k] for k in overwritten})
     return found
 
 
@@ -91,7 +92,17 @@ def of_pieces(chain: Any, exact: bool) -> Analysis:
     for func, _ in chain.called:
         inner = known[func]
         places = list(dict.fromkeys(p for s in inner.steps for p in s.places))
-        made.steps.append(PlanStep("piece", func.name, f"{len(inner.steps)} steps", places, inner.total(), apart="a piece", steps=inner.steps))
+        made.steps.append(
+            PlanStep(
+                "piece",
+                func.name,
+                f"{len(inner.steps)} steps",
+                places,
+                inner.total(),
+                apart="a piece",
+                steps=inner.steps,
+            )
+        )
     for n, step in enumerate(made.steps, 1):
         step.number = n
     made.buffers, values, made.at = piece_buffers(chain, known)
@@ -159,6 +170,10 @@ def written_back(subject: Any) -> list[dict[str, Any]]:
     found = []
     for k in version.captured.writes:
         t = version.captured.func.params[k].type
-        name = subject.entry.names[k] if k < len(subject.entry.names) else version.captured.inputs[k - len(subject.entry.names)].name
+        name = (
+            subject.entry.names[k]
+            if k < len(subject.entry.names)
+            else version.captured.inputs[k - len(subject.entry.names)].name
+        )
         found.append({"what": name, "bytes": t.size * t.dtype.itemsize, "why": "written when all has been computed"})
     return found

@@ -67,7 +67,10 @@ class Lifetimes:
         if i.opcode in ("conditional", "call"):
             self.extra[at] = self.within(i)
         if i.opcode == "custom-call":
-            return [given[i.aliases[n]] if i.aliases.get(n, len(given)) < len(given) else self.new(i, s, at) for n, s in enumerate(i.shapes)]
+            return [
+                given[i.aliases[n]] if i.aliases.get(n, len(given)) < len(given) else self.new(i, s, at)
+                for n, s in enumerate(i.shapes)
+            ]
         return [self.in_place(i, s, at) or self.new(i, s, at) for s in i.shapes]
 
     def picked(self, i: Instruction, given: list[Held], at: int) -> list[Held]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.cost import ZERO, EqnCost, bytes_in, cost
 from ...ir.core import Eqn, Func, Lit, Value
+from ...ir.cost import ZERO, EqnCost, bytes_in, cost
 from ...ir.ops import OPS
 from .step import LineCosts, place_of
 
-PARTS = frozenset(OPS[name] for name in ("slice", "dynamic_slice", "gather"))  # read of their first operand what they give
+PARTS = frozenset(
+    OPS[name] for name in ("slice", "dynamic_slice", "gather")
+)  # read of their first operand what they give
 LOOP = OPS["loop"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...backends import native
 from ...backends.numpy import by_python, views
 from ...ir.core import Eqn, Func, Lit, Value
 from ...ir.cost import ZERO, bytes_in, cost
@@ -44,25 +45,31 @@ class NumPySteps:
             lines = nest_lines(eqn)
             for p, part in lines.items():
                 self.by_line.note(p, part.times(runs))
-            return [PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), list(lines) or [place], total(lines), runs)]
+            return [
+                PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), list(lines) or [place], total(lines), runs)
+            ]
         if eqn.op is LOOP:
             trips = eqn.attrs["trips"]
             inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
             each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
-            return [PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)]
+            return [
+                PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
+            ]
         if eqn.regions() and eqn.op not in HOST:
             inner = [s for region in eqn.regions() for e in region.eqns for s in self.of(e, runs)]
             kind = "choice" if eqn.op is OPS["cond"] else "loop"
             return [PlanStep(kind, self.name(eqn, eqn.op.name), eqn.op.name, [place], cost(eqn), runs, steps=inner)]
         found = cost(eqn)
         self.by_line.note(place, found.times(runs))
-        return [PlanStep(kind_of_op(eqn), self.name(eqn, eqn.op.name), eqn.op.name, [place], found, runs, why_whole(eqn))]
+        return [
+            PlanStep(kind_of_op(eqn), self.name(eqn, eqn.op.name), eqn.op.name, [place], found, runs, why_whole(eqn))
+        ]
 
     def name(self, eqn: Eqn, other: str) -> str:
         """The user's name for the result, or else that of the op."""
         return next((name for r in eqn.results if (name := hint_name(r))), other)
 
-    def buffers(self) -> tuple[list[Buffer], int, int]:
+    def buffers(self, overwritable: set[Any]) -> tuple[list[Buffer], int, int]:
         """(the buffers, the most bytes of temporaries at once, the number of the step at which).
 
         A value that is read once is let go when it has been read, for it has no name in what runs; one that is read
@@ -79,11 +86,36 @@ class NumPySteps:
             for r in eqn.results:
                 if not r.type.shape or owner_of(r) is not r:
                     continue
+                if (there := self.in_place(eqn, r, owners, uses, overwritable)) is not None:
+                    owners[r] = there
+                    there.last = end if r in results else max([there.last, *uses.get(r, ())])
+                    there.kind = "result" if r in results and there.kind == "temporary" else there.kind
+                    continue
                 kind, reads = ("result" if r in results else "temporary"), uses.get(r, [])
                 last = end if kind == "result" else reads[0] if len(reads) == 1 else end - 1 if reads else at
-                owners[r] = Buffer(hint_name(r) or eqn.op.name, repr(r.type), bytes_in(r.type), kind, at, max(last, at), place)
-        found = [b for b in owners.values() if b.bytes]
+                owners[r] = Buffer(
+                    hint_name(r) or eqn.op.name, repr(r.type), bytes_in(r.type), kind, at, max(last, at), place
+                )
+        found = [b for b in (*dict.fromkeys(owners.values()), *self.scratch()) if b.bytes]
         return found, *live_peak(found, end)
+
+    def scratch(self) -> list[Buffer]:
+        """Memory that nests take for values between, while they run."""
+        found = []
+        for eqn in self.func.eqns:
+            nest = native.callable_nest([x.type for x in eqn.operands], eqn.attrs) if eqn.op is LOOP else None
+            at = self.made[eqn]
+            for t in nest.extra if nest is not None else ():
+                found.append(Buffer("scratch", repr(t), bytes_in(t), "temporary", at, at, place_of(eqn.source)))
+        return found
+
+    def in_place(self, eqn: Eqn, r: Any, owners: Any, uses: Any, overwritable: set[Any]) -> Buffer | None:
+        """The memory that a nest changes in place: of an array that it carries and nobody else reads."""
+        if eqn.op is not LOOP or by_python(eqn):
+            return None
+        x = eqn.operands[len(eqn.operands) - eqn.attrs["carried"] + eqn.results.index(r)]
+        free = x in overwritable or x not in self.func.params
+        return owners.get(x) if free and len(uses.get(x, ())) == 1 and x not in self.func.results else None
 
     def uses(self) -> dict[Any, list[int]]:
         """value -> the numbers of the steps that read it, or a view of it."""
@@ -104,7 +136,15 @@ def owner_of(x: Any) -> Any:
 
 
 def kind_of_op(eqn: Eqn) -> str:
-    return "library" if eqn.op in LIBRARY else "host" if eqn.op in HOST else "copy" if eqn.op.cost is Cost.MOVE else "numpy"
+    return (
+        "library"
+        if eqn.op in LIBRARY
+        else "host"
+        if eqn.op in HOST
+        else "copy"
+        if eqn.op.cost is Cost.MOVE
+        else "numpy"
+    )
 
 
 def why_whole(eqn: Eqn) -> str:
@@ -118,6 +158,6 @@ def nest_text(eqn: Eqn) -> str:
         return f"a straight line of {count} equations"
     trips = eqn.attrs["trips"]
     inside = ", ".join(dict.fromkeys(e.op.name for e in eqn.attrs["body"].eqns if e.op.cost is not Cost.MOVE))
-    return f"{trips if trips is not None and eqn.attrs['test'] is None else 'as many'} trips: {inside[:60]}".rstrip(": ")
-
-
+    return f"{trips if trips is not None and eqn.attrs['test'] is None else 'as many'} trips: {inside[:60]}".rstrip(
+        ": "
+    )

@@ -18,12 +18,20 @@ def plan_page(data: dict[str, Any]) -> str:
         parts.append(f"<p>({said(trace['arguments'])})</p>")
         facts = [("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")]
         if trace["totals"] is not None:
-            facts += [("work", cost_text(trace["totals"])), ("time", time_text(trace)), ("memory", memory_text(trace)), ("guard", guard_text(trace["guard"]))]
+            facts += [
+                ("work", cost_text(trace["totals"])),
+                ("time", time_text(trace)),
+                ("memory", memory_text(trace)),
+                ("guard", guard_text(trace["guard"])),
+            ]
         parts.append(rows_page([], facts))
-        parts.append(rows_page(["", "step", "does", "runs", "flop", "bytes", "expected", "measured", "lines", "apart"], steps_page(trace["steps"])))
-        parts.append(rows_page(["line", "flop", "read", "written", "text"], [
-            (place_text(x), in_units(x["flops"]), in_units(x["read"], "B"), in_units(x["written"], "B"), x["text"]) for x in trace["lines"]
-        ]))  # fmt: skip
+        parts.append(
+            rows_page(
+                ["", "step", "does", "runs", "flop", "bytes", "expected", "measured", "lines", "apart"],
+                steps_page(trace["steps"]),
+            )
+        )
+        parts.append(rows_page(["line", "flop", "read", "written", "text"], lines_page(trace["lines"])))
     return "\n".join([*parts, "</div>"])
 
 
@@ -31,15 +39,19 @@ def said(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
+def lines_page(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    amounts = lambda x: (in_units(x["flops"]), in_units(x["read"], "B"), in_units(x["written"], "B"))
+    return [(place_text(x), *amounts(x), x["text"]) for x in lines]
+
+
 def steps_page(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, ...]]:
     rows = []
     for s in steps:
         seconds = [in_time(t) if t is not None else "" for t in (s["expected"], s["measured"])]
         runs = "?" if s["runs"] is None else str(s["runs"])
-        rows.append((
-            "" if depth else str(s["number"]), "\u00a0\u00a0" * depth + s["kind"], s["does"], runs, in_units(s["flops"]),
-            in_units(s["read"] + s["written"], "B"), *seconds, places_text(s["lines"]), s["apart"],
-        ))  # fmt: skip
+        head = "" if depth else str(s["number"]), "\u00a0\u00a0" * depth + s["kind"], s["does"], runs
+        amounts = in_units(s["flops"]), in_units(s["read"] + s["written"], "B"), *seconds
+        rows.append((*head, *amounts, places_text(s["lines"]), s["apart"]))
         rows += steps_page(s["steps"], depth + 1)
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from .step import Place, cost_json
 from .subject import Subject, existing, for_arguments
 
 SCHEMA = 1  # fact: of the dict that `Plan.json` gives, as docs/plan.md describes it
+MARKS = "vjp", "jvp"
 ASKED = 64  # bound: times that a guard is asked, to time it
 
 
@@ -76,8 +78,13 @@ def analysed(subject: Subject) -> Analysis:
     if version is not None and version.chain is not None:
         return of_pieces(version.chain, compiled.exact)
     if version is not None and version.engine or forked.Process.forked:
-        return of_numpy(version.numpy if version is not None else subject.func)
+        return of_numpy(version.numpy if version is not None else subject.func, overwritten(version))
     return of_xla(subject.func, names, compiled.native, compiled.exact)
+
+
+def overwritten(version: Any) -> set[int]:
+    """Numbers of parameters whose arrays a program run as NumPy changes in place, since nothing can fail."""
+    return set(version.captured.writes) if version is not None and not version.captured.checks else set()
 
 
 def parameter_names(subject: Subject) -> list[tuple[str, Any]]:
@@ -86,9 +93,8 @@ def parameter_names(subject: Subject) -> list[tuple[str, Any]]:
     func = subject.func
     if func is None:
         return []
-    names = list(subject.entry.names) if subject.entry is not None else [a.partition(":")[0] for a in subject.arguments.split(", ")]
     outside = [str(getattr(x, "name", "outside")) for x in captured.inputs]
-    return list(zip([*names, *outside], func.param_types, strict=False))
+    return list(zip([*subject.names, *outside], func.param_types, strict=False))
 
 
 def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: Any) -> dict[str, Any]:
@@ -113,7 +119,9 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         **head,
         "totals": cost_json(found.total()),
         "expected": None if None in times else sum(t for t in times if t is not None),
-        "measured": measured.seconds if measured is not None and measured.seconds else subject.times.get(subject.engine),
+        "measured": measured.seconds
+        if measured is not None and measured.seconds
+        else subject.times.get(subject.engine),
         "unmeasured": measured.why if measured is not None else None,
         "steps": [s.json(rate) for s in found.steps],
         "lines": lines_json(found, measured),
@@ -139,9 +147,10 @@ def note_measured(found: Analysis, measured: Any) -> None:
 
 def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
     """What is computed for each line of the user's, in the order of the source; derivatives of a line by themselves."""
-    spent: dict[tuple[Any, Any], float] = {}
+    spent: dict[tuple[Any, ...], float] = {}
     for s in measured.steps if measured is not None else ():
-        spent[s.file, s.line] = spent.get((s.file, s.line), 0.0) + 1e-6 * s.duration_us
+        key = s.file, s.line, next((m for m in MARKS if re.search(rf"\b{m}\b", s.scope or "")), "")
+        spent[key] = spent.get(key, 0.0) + 1e-6 * s.duration_us
     at: dict[Place, list[int]] = {}
     for step in found.steps:
         for place in dict.fromkeys([*step.places, *(p for s in step.steps for p in s.places)]):
@@ -153,15 +162,15 @@ def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
             "text": linecache.getline(place.file, place.line).strip() if place.line else "",
             **cost_json(found.lines[place]),
             "steps": at.get(place, []),
-            "measured": spent.get((place.file, place.line)),
+            "measured": spent.get(tuple(place)),
         }
         for place in order
     ]
 
 
 def memory_json(found: Analysis) -> dict[str, Any]:
-    """{"arguments", "results", "temporaries", "peak", "at", "xla"} in bytes; at: the step of the peak; xla: the same sum
-    as XLA reserves it, None where it was not asked."""
+    """{"arguments", "results", "temporaries", "peak", "at", "xla"} in bytes; at: the step of the peak; xla: the same
+    sum as XLA reserves it, None where it was not asked."""
     sums = {kind: sum(b.bytes for b in found.buffers if b.kind == kind) for kind in ("argument", "result")}
     told = (found.xla or {}).get("memory")
     return {

@@ -39,7 +39,9 @@ def reverse_mode(func: Func, notes: list[str]) -> dict[str, Any] | None:
         "kept": sorted(kept, key=lambda r: -r["bytes"]),
         "kept_bytes": sum(r["bytes"] for r in kept),
         "arguments_bytes": given,
-        "recomputed": [{"line": p.json(), "what": ", ".join(dict.fromkeys(w)), **cost_json(c)} for p, (w, c) in again.items()],
+        "recomputed": [
+            {"line": p.json(), "what": ", ".join(dict.fromkeys(w)), **cost_json(c)} for p, (w, c) in again.items()
+        ],
         "notes": [note for note in notes if "way back" in note],
     }
 

@@ -24,7 +24,9 @@ def plan_text(data: dict[str, Any]) -> str:
     width, traces = columns(), data["traces"]
     lines = [f"plan of {data['function']}: {several(len(traces), 'program')}"]
     if not traces:
-        lines += filled("  ", "nothing is compiled yet: give arguments as in a call, f.plan(x), or call it first", width)
+        lines += filled(
+            "  ", "nothing is compiled yet: give arguments as in a call, f.plan(x), or call it first", width
+        )
     for trace in traces:
         lines += trace_text(trace, width)
     for line in (*data["background"], *data["refused"]):
@@ -32,13 +34,17 @@ def plan_text(data: dict[str, Any]) -> str:
     if data["machine"] is not None:
         m = data["machine"]
         rates = f"{in_units(m['bandwidth'], 'B')}/s of memory, {in_units(m['products'], 'flop')}/s in products"
-        lines += filled("  expected     ", f"by what this machine does: {rates}, {in_units(m['arithmetic'], 'flop')}/s otherwise", width)
+        lines += filled(
+            "  expected     ",
+            f"by what this machine does: {rates}, {in_units(m['arithmetic'], 'flop')}/s otherwise",
+            width,
+        )
     return "\n".join(lines)
 
 
 def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     """The paragraph of one program."""
-    lines = filled(f"  program {trace['number']}: ", f"({grouped_arguments(trace['arguments'])})", width, 4)
+    lines = filled(f"  program {trace['number']}: ", f"({trace['arguments']})", width, 4)
     say = lambda label, text: lines.extend(filled(f"    {label:<13}", text, width))
     if trace["static"]:
         say("static", cut_text(trace["static"], 3 * width))
@@ -48,28 +54,32 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     if trace["totals"] is None:
         return lines
     if trace["engine"] in ("python", "none"):
-        say("steps", "of the compiled form, which these are, not of plain Python" if trace["engine"] == "python" else "are those of XLA")
+        say(
+            "steps",
+            "of the compiled form, which these are, not of plain Python"
+            if trace["engine"] == "python"
+            else "are those of XLA",
+        )
     say("work", cost_text(trace["totals"]))
     say("time", time_text(trace))
     say("memory", memory_text(trace))
     if trace["copies"]:
-        say("copies", "; ".join(f"{c['what']} {in_units(c['bytes'], 'B')}: {c['why']}" for c in trace["copies"][:6]))
+        say("copies", copies_text(trace["copies"]))
     if trace["reverse"] is not None:
         lines += reverse_text(trace["reverse"], width)
+    if apart := apart_text(trace["steps"]):
+        say("not fused", apart)
     say("guard", guard_text(trace["guard"]))
-    lines += table("steps", step_rows(trace["steps"], width), len(trace["steps"]), width)
-    lines += table("lines", line_rows(trace["lines"], width), len(trace["lines"]), width)
+    lines += table("steps", step_rows(trace["steps"]), len(trace["steps"]), width)
+    lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
     lines += table("buffers", buffer_rows(trace["buffers"]), len(trace["buffers"]), width)
     return lines
 
 
-def grouped_arguments(text: str) -> str:
-    return cut_text(text, 400)
-
-
 def cost_text(cost: dict[str, Any]) -> str:
     least = "" if cost["known"] else "at least "
-    return f"{least}{in_units(cost['flops'], 'flop')}, {in_units(cost['read'], 'B')} read, {in_units(cost['written'], 'B')} written"
+    read, written = in_units(cost["read"], "B"), in_units(cost["written"], "B")
+    return f"{least}{in_units(cost['flops'], 'flop')}, {read} read, {written} written"
 
 
 def time_text(trace: dict[str, Any]) -> str:
@@ -86,6 +96,18 @@ def memory_text(trace: dict[str, Any]) -> str:
     at = f" (most during step {m['at']})" if m["temporaries"] else ""
     xla = f"; XLA reserves {in_units(m['xla'], 'B')}" if m["xla"] is not None else ""
     return f"{in_units(m['peak'], 'B')} at the peak: {', '.join(parts)}{at}{xla}"
+
+
+def copies_text(copies: list[dict[str, Any]]) -> str:
+    """What is copied around the program, those for one reason together."""
+    by_why: dict[str, list[dict[str, Any]]] = {}
+    for c in copies:
+        by_why.setdefault(c["why"], []).append(c)
+    parts = []
+    for why, found in by_why.items():
+        names = cut_text(", ".join(dict.fromkeys(c["what"] for c in found)), 40)
+        parts.append(f"{names} {in_units(sum(c['bytes'] for c in found), 'B')}: {why}")
+    return "; ".join(parts)
 
 
 def reverse_text(reverse: dict[str, Any], width: int) -> list[str]:
@@ -105,12 +127,28 @@ def reverse_text(reverse: dict[str, Any], width: int) -> list[str]:
     return lines
 
 
+def apart_text(steps: list[dict[str, Any]]) -> str:
+    """Why results of steps go through memory, the most frequent reasons first."""
+    counts = collections.Counter(s["apart"] for s in steps if s["apart"] and s["apart"] != "a result")
+    return ", ".join(f"{why} ({n} x)" if n > 1 else why for why, n in counts.most_common(5))
+
+
 def guard_text(guard: dict[str, Any]) -> str:
     took = f", {in_time(guard['seconds'])} a call" if guard["seconds"] is not None and guard["reads"] else ""
     parts = [f"{several(guard['reads'], 'outside value')} tested{took}"]
-    for key, what in (("inputs", "read anew"), ("checks", "in the program that may raise"), ("assumptions", "of which way the data go"), ("draws", "drawn"), ("stores", "stored outside")):
+    for key, what in (
+        ("inputs", "read anew"),
+        ("checks", "in the program that may raise"),
+        ("assumptions", "of which way the data go"),
+        ("draws", "drawn"),
+        ("stores", "stored outside"),
+    ):
         if guard[key]:
-            parts.append(f"{guard[key]} {what}" if key in ("inputs", "draws", "stores") else f"{several(guard[key], 'test')} {what}")
+            parts.append(
+                f"{guard[key]} {what}"
+                if key in ("inputs", "draws", "stores")
+                else f"{several(guard[key], 'test')} {what}"
+            )
     return "; ".join(parts)
 
 
@@ -121,11 +159,12 @@ def place_text(line: dict[str, Any]) -> str:
 
 def places_text(lines: list[dict[str, Any]]) -> str:
     """Places, those of one file together: "heat.py:8-9, 12 vjp"."""
-    by_file: dict[tuple[str, str], list[int]] = {}
+    by_file: dict[str, dict[str, list[int]]] = {}
     for p in lines:
         if p["line"]:
-            by_file.setdefault((os.path.basename(p["file"]), p["mark"]), []).append(p["line"])
-    return ", ".join(f"{file}:{spans(sorted(set(ns)))} {mark}".rstrip() for (file, mark), ns in by_file.items())
+            by_file.setdefault(os.path.basename(p["file"]), {}).setdefault(p["mark"], []).append(p["line"])
+    said = lambda marks: ", ".join(f"{spans(sorted(set(ns)))} {mark}".rstrip() for mark, ns in sorted(marks.items()))
+    return "; ".join(f"{file}:{said(marks)}" for file, marks in by_file.items())
 
 
 def spans(numbers: list[int]) -> str:
@@ -139,7 +178,7 @@ def spans(numbers: list[int]) -> str:
     return ",".join(f"{a}-{b}" if a != b else str(a) for a, b in found)
 
 
-def step_rows(steps: list[dict[str, Any]], width: int, depth: int = 0) -> list[list[str]]:
+def step_rows(steps: list[dict[str, Any]], depth: int = 0) -> list[list[str]]:
     """A row a step, those within a loop below it."""
     rows = []
     for s in steps:
@@ -149,38 +188,36 @@ def step_rows(steps: list[dict[str, Any]], width: int, depth: int = 0) -> list[l
         expected = in_time(s["expected"]) if s["expected"] is not None else "?"
         times = f"{expected} | {took}" if took else expected
         least = "" if s["known"] else ">"
-        rows.append([
-            number, "  " * depth + s["kind"], cut_text(f"{runs} {s['does']}".strip(), max(width - 72, 20)),
-            least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), times, cut_text(places_text(s["lines"]), 26),
-        ])  # fmt: skip
+        amounts = [least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), times]
+        head = [number, "  " * depth + s["kind"], f"{runs} {s['does']}".strip()]
+        rows.append([*head, *amounts, cut_text(places_text(s["lines"]), 26)])
         if s["steps"] and depth < DEEP:
-            rows += step_rows(s["steps"], width, depth + 1)
+            rows += step_rows(s["steps"], depth + 1)
     return rows
 
 
-def line_rows(lines: list[dict[str, Any]], width: int) -> list[list[str]]:
-    measured = any(line["measured"] is not None for line in lines)
-    return [
-        [
-            cut_text(place_text(line), 26), in_units(line["flops"]), in_units(line["read"], "B"), in_units(line["written"], "B"),
-            *([in_time(line["measured"]) if line["measured"] is not None else ""] if measured else []), cut_text(line["text"], max(width - 68, 16)),
-        ]
-        for line in lines
-    ]  # fmt: skip
+def line_rows(lines: list[dict[str, Any]]) -> list[list[str]]:
+    measured, rows = any(line["measured"] is not None for line in lines), []
+    for line in lines:
+        took = in_time(line["measured"]) if line["measured"] is not None else ""
+        amounts = [in_units(line["flops"]), in_units(line["read"], "B"), in_units(line["written"], "B")]
+        rows.append([cut_text(place_text(line), 26), *amounts, *([took] if measured else []), line["text"]])
+    return rows
 
 
 def buffer_rows(buffers: list[dict[str, Any]]) -> list[list[str]]:
     """The largest."""
     found = sorted(buffers, key=lambda b: -b["bytes"])[:BUFFERS]
     return [
-        [cut_text(b["name"], 26), b["type"], b["kind"], in_units(b["bytes"], "B"), f"steps {b['first']}-{b['last']}"] for b in found
+        [cut_text(b["name"], 26), b["type"], b["kind"], in_units(b["bytes"], "B"), f"steps {b['first']}-{b['last']}"]
+        for b in found
     ]
 
 
 HEADS = {
-    "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5)),
-    "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3)),
-    "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,)),
+    "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5), 2),
+    "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3), -1),
+    "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,), 0),
 }
 
 
@@ -188,10 +225,10 @@ def table(kind: str, rows: list[list[str]], count: int, width: int) -> list[str]
     """The rows of one of the tables of a plan, under their heads."""
     if not rows:
         return []
-    head, right = HEADS[kind]
+    head, right, cut = HEADS[kind]
     if kind == "lines" and len(rows[0]) > len(head):
         head, right = [*head[:4], "measured", head[4]], (*right, 4)
     most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS}[kind]
-    shown = aligned([head, *rows[:most]], right)
+    shown = aligned([head, *rows[:most]], right, width - 4, cut)
     more = max(len(rows), count) - most
-    return [*(f"    {line}"[:width].rstrip() for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]
+    return [*(f"    {line}" for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]

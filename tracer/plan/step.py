@@ -92,7 +92,7 @@ def cost_json(cost: EqnCost) -> dict[str, Any]:
     return {"flops": cost.flops, "read": cost.read, "written": cost.written, "known": cost.known}
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Buffer:
     """Memory of one array. kind: "argument", "result", "temporary"; first, last: numbers of the first step that has it
     and of the last; 0 for before all steps, and one more than there are for after them."""

@@ -9,7 +9,8 @@ from ...backends.xla import dispatch
 from ...ir.core import Func
 from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
-from ..call.explain import runs
+from ..call.explain import LEAVES, arguments_text, runs, static_text
+from ..call.leaf_groups import grouped_leaves
 from ..common.errors import REFUSALS
 from ..common.terminal import in_time
 from ..program import backend_choice
@@ -23,14 +24,20 @@ class Subject:
     call will decide; why: in words; times: {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
     """
 
-    def __init__(self, compiled: Any, func: Func | None, captured: Any, version: Any = None, here: Any = None, entry: Any = None) -> None:
+    def __init__(
+        self, compiled: Any, func: Func | None, captured: Any, version: Any = None, here: Any = None, entry: Any = None
+    ) -> None:
         self.compiled, self.func, self.captured = compiled, func, captured
         self.version, self.here, self.entry = version, here, entry
         self.engine, self.why, self.times = "none", "", {}
         self.arguments, self.static = "", ""
+        self.names: list[str] = []
         if version is not None:
-            self.arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types, strict=False))
-            self.static = ", ".join(f"{n}={str(x)[:40]}" for n, x in entry.static.items())
+            self.names, self.arguments, self.static = (
+                list(entry.names),
+                arguments_text(entry, version),
+                static_text(entry),
+            )
             self.decide()
 
     def decide(self) -> None:
@@ -85,13 +92,15 @@ def why_xla(entry: Any, version: Any) -> str:
 
 def existing(compiled: Any) -> list[Subject]:
     """All programs of a compiled function, in the order of `explain`."""
-    return [
-        Subject(compiled, v.func, v.captured, v, here, entry)
-        for entry in list(compiled.entries.values())
-        for here in entry.worlds
-        for v in here.versions
-        for v in (list(v.tree.versions.values()) if v.tree is not None and v is here.versions[-1] else [v])
-    ]
+    found: dict[Any, Subject] = {}
+    for entry in list(compiled.entries.values()):
+        for here in entry.worlds:
+            for v in here.versions:
+                tree = v.tree or here.drawing
+                for member in tree.versions.values() if tree is not None else (v,):
+                    place = member.drawing_in or here
+                    found.setdefault(member, Subject(compiled, member.func, member.captured, member, place, entry))
+    return list(found.values())
 
 
 def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
@@ -107,8 +116,9 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         made.engine, made.why = "python", refusal_text(error)
         return [made]
     made = Subject(compiled, func, captured)
-    typed = [(n, k) for n, k in zip(names, kinds, strict=True) if k is not None]
-    made.arguments = ", ".join(f"{n}: {k.type}" for n, k in typed)
+    typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
+    made.names = [n for n, _ in typed]
+    made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
     made.why = "it has not been called with such arguments; the first call decides, and this is what XLA would run"
     return [made]
 
@@ -127,7 +137,9 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         here = next((w for w in (entry.current, *entry.worlds) if w is not None and w.serves(types)), None)
         if here is None:
             return [refused_subject(compiled, entry.refused[types].why)] if types in entry.refused else []
-        version = here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
+        version = (
+            here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
+        )
     if version is None:
         return []
     tree = version.tree or here.drawing

@@ -11,8 +11,9 @@ from ...backends.numpy import by_python, with_loops
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
 from ...ir.text import show
+from ..common.errors import REFUSALS
 from ..common.terminal import several
-from .subject import Subject, existing, for_arguments
+from .subject import Subject, existing, for_arguments, refusal_text
 
 KINDS = {
     "captured": "the IR as it was captured, before any pass",
@@ -64,8 +65,14 @@ def passes_text(compiled: Any, args: Any, kwargs: Any) -> str:
     states: list[tuple[str, Func, list[Any]]] = []
     log: list[Any] = []
     note = lambda name, func: states.append((name, func, log[sum(len(rules) for *_, rules in states) :]))
-    captured = compiled.optimised(args, kwargs, watch=note, log=log)[1]
-    parts, before = [f"--- captured: {several(captured.func.count(), 'equation')} ---\n{show(captured.func)}"], captured.func
+    try:
+        captured = compiled.optimised(args, kwargs, watch=note, log=log)[1]
+    except REFUSALS as error:
+        raise ValueError(f"{compiled.name} has no text of kind 'passes': {refusal_text(error)}") from None
+    parts, before = (
+        [f"--- captured: {several(captured.func.count(), 'equation')} ---\n{show(captured.func)}"],
+        captured.func,
+    )
     unchanged: list[str] = []
     for name, func, fired in states:
         if func is before:
@@ -124,14 +131,18 @@ def numpy_text(subject: Subject) -> str:
     """The generated function that answers calls."""
     version = subject.version
     if version is None:
-        raise ValueError(f"{subject.name} was not called with such arguments, so no NumPy was generated\n  Call it first.")
+        raise ValueError(
+            f"{subject.name} was not called with such arguments, so no NumPy was generated\n  Call it first."
+        )
     call = getattr(version.straight, "function", None)
     if call is None and version.engine:
-        raise ValueError(f"{subject.name} runs as NumPy in a form that has no one text; wengert.source(f, ...) writes one")
+        raise ValueError(
+            f"{subject.name} runs as NumPy in a form that has no one text; wengert.source(f, ...) writes one"
+        )
     if call is None:
         raise ValueError(
-            f"{subject.name} does not run as generated NumPy: {subject.why}\n  wengert.source(f, ...) writes it as NumPy "
-            "all the same."
+            f"{subject.name} does not run as generated NumPy: {subject.why}\n  wengert.source(f, ...) writes it as "
+            "NumPy all the same."
         )
     return ast.unparse(call)
 

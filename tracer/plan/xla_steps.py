@@ -14,6 +14,13 @@ from .step import LineCosts, Place, PlanStep
 
 LIBRARY = frozenset(("dot", "convolution", "fft", "sort", "cholesky", "triangular-solve", "topk"))
 NEST = "wengert_nest_"
+WHOLE = {  # kind of a step -> why it is one by itself
+    "loop": "a loop",
+    "choice": "a branch",
+    "nest": "machine code of ours",
+    "host": "a host call",
+    "library": "a library call",
+}
 SHOWN = 5  # operations of a step that are named
 
 
@@ -143,19 +150,23 @@ def does(i: Instruction, module: Module) -> str:
 
 def why_apart(i: Instruction, named: dict[str, Instruction], readers: Any, kind: str) -> str:
     """Why the result of a step is in memory, and not handed on within one kernel."""
-    if kind in ("loop", "choice", "nest", "host", "library"):
-        return {"loop": "a loop", "choice": "a branch"}.get(kind, f"a {kind} call" if kind != "nest" else "machine code of ours")
+    if kind in WHOLE:
+        return WHOLE[kind]
     read_by = real_readers(i, readers)
     if not read_by or any(r is None for r in read_by):
         return "a result"
     if len(read_by) > 1:
         return f"read by {len(read_by)} steps"
     (one,) = read_by
+    if one.opcode == "custom-call":
+        other = "machine code of ours" if one.target.startswith(NEST) else "a library call"
+        return f"read by {'a host call' if 'callback' in one.target else other}"
+    if one.opcode in LIBRARY or "kind=kCustom" in one.attributes:
+        return "read by a library call"
     if one.opcode == "while":
         return "carried by a loop"
-    if one.opcode in LIBRARY or one.opcode == "custom-call" or "kind=kCustom" in one.attributes:
-        return f"read by {one.name}, a library call" if not one.target.startswith(NEST) else "read by machine code of ours"
-    return "a reduction ends a kernel" if i.count < max([named[x].count for x in i.operands if x in named], default=0) else ""
+    most = max([named[x].count for x in i.operands if x in named], default=0)
+    return "a reduction ends a kernel" if i.count < most else ""
 
 
 def real_readers(i: Instruction, readers: Any) -> list[Instruction | None]:
@@ -166,5 +177,3 @@ def real_readers(i: Instruction, readers: Any) -> list[Instruction | None]:
     for r in readers.get(i.name, ()):
         found += real_readers(r, readers) if r.opcode in ("bitcast", "tuple", "get-tuple-element") else [r]
     return list(dict.fromkeys(found))
-
-
