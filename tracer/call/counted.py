@@ -41,9 +41,16 @@ def count_calls(callee, counter):
             return
         told = front.__globals__, front.__name__, front.__defaults__, front.__closure__
         behind = types.FunctionType(front.__code__, *told)
-        behind.__qualname__, behind.__dict__ = front.__qualname__, front.__dict__
+        behind.__dict__ = front.__dict__
         callee.counter, callee.behind = counter, behind
         front.__code__ = counting_code(front.__code__.co_freevars)
+
+
+def take_name(callee):
+    """Have Python's messages about arguments name the function: it has got its name since it was made."""
+    front, behind = callee.front(), callee.behind
+    if front is not None and behind is not None:
+        behind.__qualname__ = front.__qualname__
 
 
 def put_in_front(callee):

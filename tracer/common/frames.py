@@ -76,7 +76,7 @@ def locate():
     return None
 
 
-def place_of(function):
+def function_place(function):
     """(file, line) where the function of the user's begins that a function, method, partial or transform is of; None
     where it has no source."""
     seen = 0

@@ -2,8 +2,8 @@
 
 import html
 
-from ..common.events import duration
-from .text_report import LINES, ROWS, place, shown_line
+from ..common.terminal import in_time
+from .text_report import LINES, ROWS, row_place, shown_line
 
 STYLE = (
     "<style>.wengert-profile table{border-collapse:collapse;margin:.3em 0 1em}"
@@ -16,28 +16,28 @@ STYLE = (
 
 def report_html(data, title):
     """A fragment of HTML, with its style."""
-    parts = [f"<h4>profile of {html.escape(title)}: {duration(data['seconds'])}</h4>"]
+    parts = [f"<h4>profile of {html.escape(title)}: {in_time(data['seconds'])}</h4>"]
     whole = data["seconds"] or 1.0
-    parts.append(table(["share", "seconds", "*where"], share_rows(data, whole)))
+    parts.append(html_table(["share", "seconds", "*where"], share_rows(data, whole)))
     rows = [
-        [str(r["calls"]), duration(r["seconds"]), duration(r["mean"]), duration(r["making"]), r["runs as"], called(r)]
+        [str(r["calls"]), in_time(r["seconds"]), in_time(r["mean"]), in_time(r["making"]), r["runs as"], call_title(r)]
         for r in data["calls"][:ROWS]
     ]
-    parts.append(table(["calls", "total", "mean", "making", "*runs as", "*function"], rows))
+    parts.append(html_table(["calls", "total", "mean", "making", "*runs as", "*function"], rows))
     rows = [
-        [Bar(r["share"]), duration(r["seconds"]), place(r), f"{r['runs as']} {r['derived']}".strip(), shown_line(r)]
+        [Bar(r["share"]), in_time(r["seconds"]), row_place(r), f"{r['runs as']} {r['derived']}".strip(), shown_line(r)]
         for r in data["lines"][:LINES]
     ]
-    parts.append(table(["share", "seconds", "*line", "*runs as", "*text"], rows))
-    rows = [[str(r["times"]), duration(r["seconds"]), r["phase"]] for r in data["phases"]]
-    parts.append(table(["times", "seconds", "*making programs"], rows))
-    rows = [[f"{r['name']} ({place(r)})", f"({r['arguments']})", r["reason"]] for r in data["traces"][:ROWS]]
-    parts.append(table(["*trace of", "*arguments", "*because"], rows))
+    parts.append(html_table(["share", "seconds", "*line", "*runs as", "*text"], rows))
+    rows = [[str(r["times"]), in_time(r["seconds"]), r["phase"]] for r in data["phases"]]
+    parts.append(html_table(["times", "seconds", "*making programs"], rows))
+    rows = [[f"{r['name']} ({row_place(r)})", f"({r['arguments']})", r["reason"]] for r in data["traces"][:ROWS]]
+    parts.append(html_table(["*trace of", "*arguments", "*because"], rows))
     rows = [
-        [str(r["calls"]), duration(r["seconds"]), f"{r['name']} ({place(r)})", r["why"]]
+        [str(r["calls"]), in_time(r["seconds"]), f"{r['name']} ({row_place(r)})", r["why"]]
         for r in data["fallbacks"][:ROWS]
     ]
-    parts.append(table(["calls", "seconds", "*left to plain Python", "*because"], rows))
+    parts.append(html_table(["calls", "seconds", "*left to plain Python", "*because"], rows))
     parts += [f"<p>{html.escape(note)}</p>" for note in data["notes"]]
     return f'<div class="wengert-profile">{STYLE}{"".join(filter(None, parts))}</div>'
 
@@ -47,25 +47,25 @@ class Bar(float):
 
 
 def share_rows(data, whole):
-    return [[Bar(seconds / whole), duration(seconds), name] for name, seconds in data["shares"].items() if seconds > 0]
+    return [[Bar(seconds / whole), in_time(seconds), name] for name, seconds in data["shares"].items() if seconds > 0]
 
 
-def called(row):
+def call_title(row):
     return f"{row['name']}({row['signature']})"
 
 
-def table(heads, rows):
+def html_table(heads, rows):
     """A table, "" without rows; heads that begin with * are of text."""
     if not rows:
         return ""
     text = [h.startswith("*") for h in heads]
     kind = lambda k: ' class="text"' if text[k] else ""
     top = "".join(f"<th{kind(k)}>{html.escape(h.lstrip('*'))}</th>" for k, h in enumerate(heads))
-    body = "".join(f"<tr>{''.join(cell(x, kind(k)) for k, x in enumerate(row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(html_cell(x, kind(k)) for k, x in enumerate(row))}</tr>" for row in rows)
     return f"<table><tr>{top}</tr>{body}</table>"
 
 
-def cell(x, kind):
+def html_cell(x, kind):
     if type(x) is Bar:
         return f'<td class="bar" style="--share:{min(max(x, 0.0), 1.0):.1%}">{x:.1%}</td>'
     return f"<td{kind}>{html.escape(x)}</td>"

@@ -18,26 +18,36 @@ SMALL = 1 << 26  # bound: bytes of arrays that are copied before a first call
 SLOW = 20.0  # bound: seconds of a measurement after which there is no other
 
 
-class Lines:
-    """shares: {(file, line, what it is derived by, the lines fused with it): seconds in the measured runs}; whole: all
-    of them; engine, why: as `Measured` has them; steps: of the last."""
+class LineShares:
+    """shares: {(file, line, what it is derived by, form, the lines that are one with it): seconds in measured runs};
+    whole: all of them; engine, why: as `Measured` has them; steps: of the last."""
 
     def __init__(self):
         self.shares, self.whole, self.engine, self.why, self.steps = {}, 0.0, None, None, None
-        self.kept, self.turn, self.took = None, 0, 0.0
+        self.kept, self.next, self.took = None, 0, 0.0
+        self.runs = []  # seconds of those runs, told of nothing
+        self.unplaced = set()  # names of steps that are of no line
 
     def due(self, calls):
         """Whether there is something to do before a call, after so many."""
-        return calls == 0 or self.turn < len(TURNS) and calls >= TURNS[self.turn] and self.took < SLOW
+        return calls >= self.next and self.took < SLOW
 
-    def measure(self, callee, args, kwargs):
-        """Before a call."""
-        start, first = time.perf_counter(), self.took == 0.0
+    def measure(self, callee, args, kwargs, calls):
+        """Before a call, after so many."""
+        start = time.perf_counter()
         found = run_again(callee, args, kwargs)
-        self.kept = copied(callee, args, kwargs) if first and found.engine is None else None
-        self.turn += not first or found.engine is not None
+        self.kept = copied_call(callee, args, kwargs) if calls == 0 and found.engine is None else None
+        if found.engine is None:  # there is no program yet
+            self.next = 2 * calls or 1
+        else:
+            self.next = next((n for n in TURNS if n > calls), float("inf"))
         self.add(found)
         self.took += time.perf_counter() - start
+
+    @property
+    def seconds(self):
+        """What a run takes, 0.0 where that is not known."""
+        return sum(self.runs) / max(len(self.runs), 1)
 
     def finish(self):
         """When the profile ends: what was called once."""
@@ -47,11 +57,14 @@ class Lines:
 
     def add(self, found):
         self.engine, self.why = found.engine or self.engine, found.why
+        self.runs += [found.seconds] if found.seconds else []
         self.steps = found.steps or self.steps
         for step in found.steps:
-            key = step.file, step.line, derived(step.scope), tuple(step.fused)
+            key = step.file, step.line, derivative_mark(step.scope), step.form, tuple(step.fused)
             self.shares[key] = self.shares.get(key, 0.0) + 1e-6 * step.duration_us
             self.whole += 1e-6 * step.duration_us
+            if step.file is None:
+                self.unplaced.add(step.name.partition(".")[0])
 
 
 def run_again(callee, args, kwargs):
@@ -62,12 +75,12 @@ def run_again(callee, args, kwargs):
         return Measured(None, why=f"its program could not be run again: {events.first_line(error)}")
 
 
-def derived(scope):
+def derivative_mark(scope):
     """"vjp" or "jvp" where a step is of a derivative, of a scope as either engine tells it."""
     return next((mark for mark in ("vjp", "jvp") if scope == mark or f"/{mark} of " in f"/{scope}"), "")
 
 
-def copied(callee, args, kwargs):
+def copied_call(callee, args, kwargs):
     """The arguments of a call with its arrays copied, None where those are many bytes."""
     try:
         leaves, tree = pytree.flatten((args, kwargs))

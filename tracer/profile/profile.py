@@ -53,7 +53,6 @@ class Profile:
         Profile.active = None
         recorder.end()
         self._data = summary(recorder)
-        self._trace = trace_events(recorder, self.title)
 
     def _ended(self, ended: bool = True) -> Recorder:
         if self._recorder is None or ended and self._data is None:
@@ -74,9 +73,9 @@ class Profile:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the timeline as a trace file (JSON, Chrome's trace event format)."""
-        self._ended()
+        trace = trace_events(self._ended(), self.title)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(self._trace, file)
+            json.dump(trace, file)
 
     def __str__(self) -> str:
         self._ended()

@@ -11,10 +11,10 @@ import time
 import numpy as np
 
 from ...backends.xla import dispatch
-from ..call.counted import begin_counting, end_counting
+from ..call.counted import begin_counting, end_counting, take_name
 from ..common import events, pytree
 from ..values.storage import current_trace
-from .line_shares import Lines
+from .line_shares import LineShares
 from .signatures import signature_key, signature_text
 
 KEPT = 100_000  # bound: calls, and events, of which the timeline has each; others are counted
@@ -22,25 +22,29 @@ SIGNATURES = 64  # bound: signatures of a function that are told apart by the va
 PLAIN = np.ndarray, np.generic, float, int, complex, type(None)
 
 
-class Calls:
-    """Calls of one function with one signature. name, place, signature: in words; seconds: of all, without compiled
-    functions called within; made: of those, what was spent on programs; python: on plain Python for what is not
-    captured; count, running: how many made no program, and what those took; worst: the longest of these."""
+class CallStats:
+    """Calls of one function with one signature.
+
+    name, place, signature: in words; calls, seconds: all, without compiled functions called within; makers, made: those
+    in which a program was made, and what they took, but for plain Python; fallbacks, python: those that plain Python
+    answered, and what that took; count, running, worst: the others, what they took, and the longest.
+    """
 
     def __init__(self, compiled, signature):
         self.name, self.place, self.signature = compiled.name, compiled.place, signature
-        self.count = self.running = self.fallbacks = 0
-        self.calls = self.seconds = self.made = self.python = self.worst = 0
-        self.lines = Lines()
+        self.calls = self.makers = self.fallbacks = self.count = 0
+        self.seconds = self.made = self.python = self.running = self.worst = 0.0
+        self.lines = LineShares()
         self.causes = {}  # (file, line, why) of what was left to plain Python -> [calls, seconds]
 
     def add(self, frame, own):
         """One more call, that took `own` seconds without those within it."""
-        made = frame.spent(lambda event: event.kind != "fallback")
-        python = frame.python() if frame.fell_back else 0.0
+        makes = any(e.kind != "fallback" for e in frame.events)
+        python = 0.0 if not frame.fell_back else frame.python() if makes else own
         self.calls += 1
         self.seconds += own
-        self.made += made
+        self.makers += makes
+        self.made += own - python if makes else 0.0
         self.python += python
         if frame.fell_back:
             event = max((e for e in frame.events if e.kind == "fallback"), key=lambda e: e.seconds)
@@ -48,18 +52,23 @@ class Calls:
             cause[0] += 1
             cause[1] += python
         self.fallbacks += frame.fell_back
-        if not made and not frame.fell_back:
+        if not frame.events:
             self.count += 1
             self.running += own
             self.worst = max(self.worst, own)
 
     @property
+    def first_runs(self):
+        """Seconds that the program itself took in calls that made it, as far as it was measured."""
+        return min((self.makers - self.fallbacks if self.fallbacks else self.makers) * self.lines.seconds, self.made)
+
+    @property
     def ran(self):
         """Seconds in the program itself."""
-        return max(self.seconds - self.made - self.python, 0.0)
+        return self.running + self.first_runs
 
 
-class Frame:
+class CallFrame:
     """A call that runs now. inner: seconds of compiled functions called within; events: what took time in it."""
 
     __slots__ = ("calls", "start", "inner", "events")
@@ -90,7 +99,7 @@ def covered(intervals):
     return total
 
 
-class Thread(threading.local):
+class ThreadCalls(threading.local):
     """stack: the Frames of this thread; muted: whether what happens now is of the profiler's own doing."""
 
     def __init__(self):
@@ -104,7 +113,7 @@ class Recorder:
     def __init__(self):
         self.calls, self.events, self.timeline, self.lost = {}, [], [], 0
         self.own = self.elsewhere = 0.0
-        self.thread, self.main, self.lock = Thread(), threading.get_ident(), threading.Lock()
+        self.thread, self.main, self.lock = ThreadCalls(), threading.get_ident(), threading.Lock()
         self.counts = {}  # Compiled -> how many signatures of it there are
         self.begun, self.ended, self.waited = None, None, False
 
@@ -119,6 +128,7 @@ class Recorder:
         events.LISTENERS.remove(self.heard)
         for calls in self.calls.values():
             calls.lines.finish()
+        self.calls, self.counts = dict(enumerate(self.calls.values())), {}  # which keeps no function alive
 
     # -- what happens ------------------------------------------------------------------------------
     def heard(self, event):
@@ -141,10 +151,10 @@ class Recorder:
         if calls.lines.due(calls.calls):
             thread.muted = True
             try:
-                calls.lines.measure(callee, args, kwargs)
+                calls.lines.measure(callee, args, kwargs, calls.calls)
             finally:
                 thread.muted = False
-        frame = Frame(calls, 0.0)
+        frame = CallFrame(calls, 0.0)
         thread.stack.append(frame)
         frame.start = time.perf_counter()
         try:
@@ -176,12 +186,13 @@ class Recorder:
     def calls_of(self, callee, args, kwargs):
         compiled = callee.compiled
         known = self.counts.get(compiled, 0)
-        key = compiled, signature_key(args, kwargs, known < SIGNATURES)
+        key = compiled, signature_key(compiled.signature, args, kwargs, known < SIGNATURES)
         found = self.calls.get(key)
         if found is None:
             with self.lock:
                 self.counts[compiled] = known + 1
-                made = Calls(compiled, signature_text(compiled.signature, args, kwargs, known < SIGNATURES))
+                take_name(callee)
+                made = CallStats(compiled, signature_text(compiled.signature, args, kwargs, known < SIGNATURES))
                 found = self.calls.setdefault(key, made)
         return found
 

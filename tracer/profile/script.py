@@ -29,6 +29,7 @@ def run_script(path, arguments):
 
 def run_module(name, arguments):
     """Run a module as `python -m name arguments...` does -> (its Profile, its exit status)."""
+    before = sys.path[:]
     sys.path.insert(0, os.getcwd())
     try:
         spec = importlib.util.find_spec(name)
@@ -36,6 +37,8 @@ def run_module(name, arguments):
             spec = importlib.util.find_spec(f"{name}.__main__")
     except (ImportError, ValueError) as error:
         raise NoScript(f"no module {name}: {error}") from None
+    finally:
+        sys.path[:] = before
     code = spec and spec.loader and getattr(spec.loader, "get_code", lambda _: None)(spec.name)
     if code is None:
         raise NoScript(f"no module {name} that can be run")

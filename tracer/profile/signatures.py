@@ -12,10 +12,27 @@ LONGEST = 24  # bound: letters of a value that are shown
 VALUES = (int, bool, str, type(None))
 
 
-def signature_key(args, kwargs, values):
-    """A hashable key; values: whether ints and strings are told apart by value."""
+def signature_key(signature, args, kwargs, values):
+    """A hashable key, the same for arguments by position and by name; values: whether ints and strings are told apart
+    by value."""
+    if kwargs:
+        args, kwargs = by_position(signature, args, kwargs)
     keys = [item_key(x, values, DEEP) for x in args]
     return *keys, *((name, item_key(x, values, DEEP)) for name, x in kwargs.items())
+
+
+def by_position(signature, args, kwargs):
+    """The same call, with arguments by position as far as that goes."""
+    names, args, kwargs = positional_names(signature), list(args), dict(kwargs)
+    while len(args) < len(names) and names[len(args)] in kwargs:
+        args.append(kwargs.pop(names[len(args)]))
+    return args, kwargs
+
+
+def positional_names(signature):
+    """Names of the parameters that may be given by position."""
+    parameters = signature.parameters.values() if signature else ()
+    return [p.name for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
 
 
 def item_key(x, values, deep):
@@ -33,7 +50,7 @@ def item_key(x, values, deep):
 
 def signature_text(signature, args, kwargs, values):
     """The arguments of a call: `x: f64[3], n: 4`."""
-    names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD] if signature else []
+    names, (args, kwargs) = positional_names(signature), by_position(signature, args, kwargs)
     parts = [f"{n}: {item_text(x, values, DEEP)}" for n, x in zip(names, args)]
     parts += [item_text(x, values, DEEP) for x in args[len(names) :]]
     parts += [f"{n}: {item_text(x, values, DEEP)}" for n, x in kwargs.items()]

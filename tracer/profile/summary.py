@@ -35,11 +35,11 @@ def summary(recorder):
         "phases": phases,
         "background": background,
         "traces": trace_table(recorder),
-        "misses": counted(e for e, _ in recorder.events if e.area == "guards"),
+        "misses": event_counts(e for e, _ in recorder.events if e.area == "guards"),
         "fallbacks": fallback_table(found),
-        "engines": counted(e for e, _ in recorder.events if e.kind == "engine"),
+        "engines": event_counts(e for e, _ in recorder.events if e.kind == "engine"),
         "cache": {kind: counted_cache(recorder, kind) for kind in ("hit", "miss", "kept", "not kept")},
-        "notes": notes(recorder, found),
+        "notes": reading_notes(recorder, found),
     }
 
 
@@ -47,7 +47,7 @@ def share_table(recorder, found):
     """Where the wall time of the thread that began the profile went; the rest is Python around the calls."""
     seconds = recorder.ended - recorder.begun
     of = lambda get: sum(map(get, found))
-    ran, made, python = of(lambda c: c.ran), of(lambda c: c.made), of(lambda c: c.python)
+    ran, made, python = of(lambda c: c.ran), of(lambda c: c.made - c.first_runs), of(lambda c: c.python)
     around = seconds - recorder.own - (ran + made + python - recorder.elsewhere)
     return {
         "compiled functions": ran,
@@ -70,7 +70,7 @@ def call_row(c):
         "seconds": c.seconds,
         "mean": c.running / c.count if c.count else c.seconds / c.calls,
         "worst": c.worst if c.count else c.seconds,
-        "making": c.made,
+        "making": c.made - c.first_runs,
         "python": c.python,
         "fallbacks": c.fallbacks,
         "runs as": "plain Python" if not plain else c.lines.engine or "",
@@ -84,18 +84,21 @@ def line_table(found):
     def add(c, file, line, derived, seconds, form, fused=(), why=None):
         if c.place and file and not os.path.isabs(file) and os.path.basename(c.place[0]) == file:
             file = c.place[0]  # of a program from disk
-        row = rows.setdefault((file, line, derived, form), {"seconds": 0.0, "fused": set(), "of": set(), "why": None})
+        empty = {"seconds": 0.0, "fused": set(), "of": set(), "steps": set(), "why": None}
+        row = rows.setdefault((file, line, derived, form), empty)
         row["seconds"] += seconds
         row["fused"] |= {l for f, l in fused if f is not None and os.path.basename(f) == os.path.basename(file or "")}
         row["of"].add(c.name)
         row["why"] = row["why"] or why
+        if file is None:
+            row["steps"] |= c.lines.unplaced
 
     for c in found:
         ran = c.ran
         if c.lines.whole:
-            for (file, line, derived, fused), seconds in c.lines.shares.items():
-                add(c, file, line, derived, ran * seconds / c.lines.whole, c.lines.engine, fused)
-        elif ran and c.count:
+            for (file, line, derived, form, fused), seconds in c.lines.shares.items():
+                add(c, file, line, derived, ran * seconds / c.lines.whole, form, fused)
+        elif ran:
             file, line = c.place or (None, None)
             add(c, file, line, "", ran, c.lines.engine or "", (), c.lines.why or "its program has no steps")
         for (file, line, why), (_, seconds) in c.causes.items():
@@ -109,7 +112,7 @@ def line_table(found):
             "runs as": form,
             "seconds": row["seconds"],
             "share": row["seconds"] / total,
-            "text": linecache.getline(file, line).strip() if file and line else "",
+            "text": linecache.getline(file, line).strip() if file else f"of no line: {', '.join(sorted(row['steps']))}",
             "fused": sorted(row["fused"] - {line}),
             "of": sorted(row["of"]),
             "why": row["why"],
@@ -185,7 +188,7 @@ def fallback_table(found):
     return sorted(table, key=lambda row: -row["seconds"])
 
 
-def counted(events):
+def event_counts(events):
     """A row for each text of a function's events, and how often it came."""
     rows = {}
     for e in events:
@@ -196,15 +199,15 @@ def counted(events):
 
 
 def counted_cache(recorder, kind):
-    return counted(e for e, _ in recorder.events if e.area == AREAS[3] and e.kind == kind)
+    return event_counts(e for e, _ in recorder.events if e.area == AREAS[3] and e.kind == kind)
 
 
-def notes(recorder, found):
+def reading_notes(recorder, found):
     """What a reader of the numbers should know."""
     out = []
     if any(c.lines.whole for c in found):
         out.append(
-            "For the time by line, programs were run again at some calls, step by step; the calls took what they took."
+            "Time by line: programs were run once more at some calls, step by step; the shares are of all calls."
         )
     if any(fused for c in found for *_, fused in c.lines.shares):
         out.append("Of lines that run as one instruction or one loop of machine code, one has the time of all.")

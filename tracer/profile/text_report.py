@@ -1,27 +1,25 @@
 """A profile as text: tables for a terminal."""
 
 import os
-import shutil
 import textwrap
 
-from ..common.events import duration
+from ..common.terminal import columns, in_time, several
 
 LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
-NARROW, WIDE = 60, 160  # bound: columns of the terminal that are reckoned with
 
 SHORT = {"generated NumPy": "NumPy", "plain Python": "Python"}
 
 
 def report_text(data, title):
     """The text of a profile's data, as wide as the terminal."""
-    width = min(max(shutil.get_terminal_size((100, 24)).columns, NARROW), WIDE)
-    parts = [[f"profile of {title}: {duration(data['seconds'])}", *shares(data)]]
+    width = columns()
+    parts = [[f"profile of {title}: {in_time(data['seconds'])}", *shares(data)]]
     parts += [part(data, width) for part in PARTS]
     parts.append([f"note: {note}" for note in data["notes"]])
-    return "\n\n".join("\n".join(wrapped(line, width) for line in part) for part in parts if part)
+    return "\n\n".join("\n".join(wrapped_line(line, width) for line in part) for part in parts if part)
 
 
-def wrapped(line, width):
+def wrapped_line(line, width):
     """A line as several, where it is longer; those behind the first are indented further. Rows of tables are not: they
     have been wrapped by then."""
     if len(line) <= width or line.startswith("  ") and "  " in line.strip():
@@ -30,7 +28,7 @@ def wrapped(line, width):
     return "\n".join(textwrap.wrap(line, width, subsequent_indent=" " * begin, break_long_words=False))
 
 
-def place(row):
+def row_place(row):
     """`script.py:12`, "" where it is not known."""
     return "" if row["file"] is None else f"{os.path.basename(row['file'])}:{row['line']}"
 
@@ -38,13 +36,13 @@ def place(row):
 def shares(data):
     whole = data["seconds"] or 1.0
     return [
-        f"  {name:<40} {duration(seconds):>8}  {seconds / whole:4.0%}"
+        f"  {name:<40} {in_time(seconds):>8}  {seconds / whole:4.0%}"
         for name, seconds in data["shares"].items()
         if seconds > 0
     ]
 
 
-def columns(rows, heads, left, width):
+def row_lines(rows, heads, left, width):
     """Rows of texts in columns; left: which are flush left, the others are flush right. The last is flush left, and
     goes on in further lines where it is long."""
     table = [heads, *rows]
@@ -59,23 +57,23 @@ def columns(rows, heads, left, width):
     return out
 
 
-def some(rows, most):
+def first_rows(rows, most):
     """The first rows, and a line that counts the others, as a list."""
     left = len(rows) - most
     return rows[:most], [f"  and {left} more"] if left > 0 else []
 
 
 def call_lines(data, width):
-    rows, more = some(data["calls"], ROWS)
+    rows, more = first_rows(data["calls"], ROWS)
     if not rows:
         return ["calls", "  no compiled function was called"]
     texts = [
         [
             str(r["calls"]),
-            duration(r["seconds"]),
-            duration(r["mean"]),
-            duration(r["worst"]),
-            duration(r["making"]) if r["making"] else "",
+            in_time(r["seconds"]),
+            in_time(r["mean"]),
+            in_time(r["worst"]),
+            in_time(r["making"]) if r["making"] else "",
             SHORT.get(r["runs as"], r["runs as"]),
             f"{r['name']}({r['signature']})",
         ]
@@ -83,46 +81,53 @@ def call_lines(data, width):
     ]
     heads = ["calls", "total", "mean", "longest", "making", "runs as", "function"]
     head = "calls by function and signature (mean and longest: of calls that made no program)"
-    return [head, *columns(texts, heads, {5}, width), *more]
+    return [head, *row_lines(texts, heads, {5}, width), *more]
 
 
 def line_lines(data, width):
-    rows, more = some([r for r in data["lines"] if r["share"] >= 0.0005 or len(data["lines"]) < 5], LINES)
+    rows, more = first_rows([r for r in data["lines"] if r["share"] >= 0.0005 or len(data["lines"]) < 5], LINES)
     if not rows:
         return []
     texts = [
         [
-            duration(r["seconds"]),
+            in_time(r["seconds"]),
             f"{r['share']:.1%}",
-            place(r),
+            row_place(r),
             " ".join(filter(None, (SHORT.get(r["runs as"], r["runs as"]), r["derived"]))),
             shown_line(r),
         ]
         for r in rows
     ]
-    return ["time by line", *columns(texts, ["seconds", "share", "line", "runs as", ""], {2, 3}, width), *more]
+    return ["time by line", *row_lines(texts, ["seconds", "share", "line", "runs as", ""], {2, 3}, width), *more]
 
 
 def shown_line(row):
     """The text of a line, what it is fused with, and why it stands for a whole function."""
     text = row["text"]
     if row["fused"]:
-        text += f"  # fused with line{'s' * (len(row['fused']) > 1)} {', '.join(map(str, row['fused'][:4]))}"
+        text += f"  # and line{'s' * (len(row['fused']) > 1)} {line_ranges(row['fused'])}"
     if row["why"] and row["runs as"] != "plain Python":
         text += f"  # all of {', '.join(row['of'])}: {row['why']}"
     return text
 
 
-def times(count, word):
-    return f"{count} {word}{'s' * (count != 1)}"
+def line_ranges(numbers):
+    """Sorted numbers as text: 3, 5-7."""
+    found = []
+    for n in numbers:
+        if found and found[-1][1] == n - 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in found[:6]) + (" ..." if len(found) > 6 else "")
 
 
 def phase_lines(data, width):
     out, heads = [], {"phases": "making programs, by phase", "background": "making programs behind calls, by phase"}
     for key, head in heads.items():
         if data[key]:
-            texts = [[str(r["times"]), duration(r["seconds"]), r["phase"]] for r in data[key]]
-            out += [head, *columns(texts, ["times", "total", "phase"], (), width)]
+            texts = [[str(r["times"]), in_time(r["seconds"]), r["phase"]] for r in data[key]]
+            out += [head, *row_lines(texts, ["times", "total", "phase"], (), width)]
     return out
 
 
@@ -132,26 +137,26 @@ def trace_lines(data, width):
         return []
     functions = {}
     for r in data["traces"]:
-        functions.setdefault((r["name"], place(r)), []).append(r)
+        functions.setdefault((r["name"], row_place(r)), []).append(r)
     out = ["traces, and why"]
-    rows, more = some(list(functions.items()), ROWS)
+    rows, more = first_rows(list(functions.items()), ROWS)
     for (name, where), traces in rows:
-        out.append(f"  {name}{f' ({where})' if where else ''}: {times(len(traces), 'trace')}")
-        reasons, others = some(traces, 8)
-        out += [f"    {duration(t['seconds']):>8}  ({t['arguments']}) {t['reason']}" for t in reasons] + others
+        out.append(f"  {name}{f' ({where})' if where else ''}: {several(len(traces), 'trace')}")
+        reasons, others = first_rows(traces, 8)
+        out += [f"    {in_time(t['seconds']):>8}  ({t['arguments']}) {t['reason']}" for t in reasons] + others
     missed = [r for r in data["misses"] if r["kind"] == "side exit"]
     out += [f"  {r['name']}: {r['text']}" for r in missed[:8]]
     return out + more
 
 
 def fallback_lines(data, width):
-    rows, more = some(data["fallbacks"], ROWS)
+    rows, more = first_rows(data["fallbacks"], ROWS)
     if not rows:
         return []
     out = ["calls left to plain Python, and why"]
     for r in rows:
-        where = f" ({place(r)})" if r["file"] else ""
-        out.append(f"  {r['name']}{where}: {times(r['calls'], 'call')}, {duration(r['seconds'])} uncompiled")
+        where = f" ({row_place(r)})" if r["file"] else ""
+        out.append(f"  {r['name']}{where}: {several(r['calls'], 'call')}, {in_time(r['seconds'])} uncompiled")
         out.append(f"    {r['why']}")
     return out + more
 
