@@ -28,8 +28,8 @@ def layered(count, edges):
     """
     xs, ys = by_library(edges) if library() is not None and edges else ({}, {})
     if not ys:
-        ys = ranks(count, edges)
-        xs = ordered(ys, edges)
+        ys = layer_ranks(count, edges)
+        xs = layer_order(ys, edges)
     rows = {y: k for k, y in enumerate(sorted(set(ys.values())))} or {0: 0}
     layers = [[] for _ in rows]
     for box in range(count):  # those without any edge are in the first layer, behind
@@ -55,7 +55,7 @@ def by_library(edges):
     return xs, ys
 
 
-def ranks(count, edges):
+def layer_ranks(count, edges):
     """{box: layer}: below all that it reads; what reads nothing stands right above what reads it first."""
     readers, reads = collections.defaultdict(list), collections.defaultdict(list)
     for a, b in edges:
@@ -75,7 +75,7 @@ def ranks(count, edges):
     }
 
 
-def ordered(rows, edges):
+def layer_order(rows, edges):
     """{box: x} in which few edges cross: each layer in the order of the means of what its boxes are joined to, from the
     top and from the bottom in turn."""
     layers, joined = (

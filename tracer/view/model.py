@@ -17,7 +17,7 @@ from .boxes import Boxes
 from .kept import residuals_of
 from .states import differences, program_states, told_states
 from .tables import Tables
-from .trace_tree import node, phases, trace_node
+from .trace_tree import node, trace_node, trace_phases
 from .user_source import function_span, source_files
 
 SHOWN = 6  # bound: traces of a function whose programs are in the page, the last ones
@@ -43,7 +43,7 @@ class PageModel:
         self.note_code(compiled)
         subjects, served = existing(compiled)[-SHOWN:], []
         if called:
-            served = for_arguments(compiled, *copied((args, kwargs)))
+            served = for_arguments(compiled, *with_copied_arrays((args, kwargs)))
             subjects = subjects or served
         asked = {id(s.version) for s in served}
         count = sum(s.version is not None for s in subjects)
@@ -65,13 +65,15 @@ class PageModel:
         name = subject.name + (f" {number}" if numbered else "")
         if subject.version is not None:
             top["c"].append(trace_node(number, subject) | {"p": len(self.programs)})
-            self.timeline.append({"t": f"{name}, until it ran", "c": [[n, s] for n, s in phases(subject.version) if s]})
+            self.timeline.append(
+                {"t": f"{name}, until it ran", "c": [[n, s] for n, s in trace_phases(subject.version) if s]}
+            )
         self.add_program(subject, name)
         self.programs[-1]["asked"] = asked
 
     def add_calls(self, compiled, args, kwargs, calls, program):
         """What calls took, and each step of one."""
-        told = measured_of(compiled, *copied((args, kwargs)))
+        told = measured_of(compiled, *with_copied_arrays((args, kwargs)))
         track = {"t": f"{compiled.name}, a call", "c": calls}
         if told.steps:
             track["steps"] = [
@@ -184,7 +186,7 @@ def timed_calls(call, args, kwargs):
     """[[what, seconds]] of calls of a function on copies of the arguments: the fastest of a few."""
     seconds = []
     while len(seconds) < 2 or len(seconds) <= CALLS and seconds[-1] < LONG:
-        taken, named = copied((args, kwargs))
+        taken, named = with_copied_arrays((args, kwargs))
         start = time.perf_counter()
         try:
             dispatch.wait(pytree.leaves(call(*taken, **named)))
@@ -194,7 +196,7 @@ def timed_calls(call, args, kwargs):
     return [["one call, the fastest of a few" if len(seconds) > 2 else "second call", min(seconds[1:])]]
 
 
-def copied(tree):
+def with_copied_arrays(tree):
     """`tree` with copies of its arrays."""
     return pytree.map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, tree)
 

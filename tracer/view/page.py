@@ -67,20 +67,20 @@ class Page:
 
 def page_html(data):
     """The text of the page that shows `data`, what `PageModel.data` gives."""
-    style, script = part("css", STYLES), '"use strict";\n(() => {\n' + part("js", SCRIPTS) + "})();\n"
-    policy = POLICY.format(style=digest(style), script=digest(script))
+    style, script = web_files("css", STYLES), '"use strict";\n(() => {\n' + web_files("js", SCRIPTS) + "})();\n"
+    policy = POLICY.format(style=content_digest(style), script=content_digest(script))
     plain = UNSEEN.sub("\ufffd", f"{data['title']} - Wengert")
     title = html.escape(plain).encode("ascii", "xmlcharrefreplace").decode()
     return PAGE.format(policy=policy, title=title, style=style, data=json_text(data), script=script)
 
 
-def part(kind, names):
+def web_files(kind, names):
     """The files of one kind, one behind the other."""
     folder = importlib.resources.files(__package__) / "web"
     return "".join((folder / f"{name}.{kind}").read_text(encoding="utf-8") for name in names)
 
 
-def digest(text):
+def content_digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -37,7 +37,7 @@ def differences(before, after):
     """-> (equations of `after` that are new, those that read otherwise than before, equations of `before` that are
     gone), those in regions too."""
     old, new = Flattened(before), Flattened(after)
-    match = paired(old, new)
+    match = matched_equations(old, new)
     taken = {id(eqn) for eqn in match.values()}
     added = [e for e in new.eqns if id(e) not in match]
     removed = [e for e in old.eqns if id(e) not in taken]
@@ -45,7 +45,7 @@ def differences(before, after):
     return added, changed, removed
 
 
-def paired(old, new):
+def matched_equations(old, new):
     """{id of an equation of `new`: that of `old` which it is}."""
     match, there = {}, {id(e) for e in old.eqns}
     match.update((id(e), e) for e in new.eqns if id(e) in there)

@@ -34,7 +34,7 @@ def trace_node(number, subject):
     children += [node("stores", place.name, "fact") for place in version.captured.stores]
     children += [node("assumes", f"{a}: {str(a.truth).lower()}", "fact") for a in version.assumed]
     children += [node("note", text, "fact") for text in version.captured.notes]
-    spent = [(name, s) for name, s in phases(version) if s is not None]
+    spent = [(name, s) for name, s in trace_phases(version) if s is not None]
     cost = {"t": "cost", "n": in_time(sum(s for _, s in spent)), "k": "fact"}
     children.append(cost | {"c": [node(name, in_time(s), "fact") for name, s in spent]})
     if version.kept:
@@ -86,7 +86,7 @@ def read_node(read):
     return {"t": name or said, "n": value, "k": "guard", "f": read.file, "l": read.line}
 
 
-def phases(version):
+def trace_phases(version):
     """[(phase, seconds or None where it was not)] of how a program was come by."""
     first = version.first_seconds
     compiling = version.compile_seconds
