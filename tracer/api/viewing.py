@@ -21,8 +21,8 @@ class Viewing:
         """Write a page on which the program for these arguments is seen: source with cost and memory by line, the graph
         with its passes, the traces and what each relies on, and where the time went.
 
-        args, kwargs: arguments of a call. The function is called with copies of their arrays, a few times, and timed.
-            Without any, the page is of the calls that were made.
+        args, kwargs: arguments of a call. The function is called with copies of their arrays and timed: a few times,
+            or once where it acts on more than these. Without any, the page is of the calls that were made.
         path: the file; default: the function's name and ".html" in the working directory.
 
         Returns the page: `.path`, `.open()` shows it in the browser, a notebook shows it in a frame.

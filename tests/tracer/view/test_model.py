@@ -174,6 +174,22 @@ def test_arguments_are_not_changed_by_being_shown():
     assert (u == 0).all()
 
 
+def test_a_function_that_acts_is_called_once(capsys):
+    seen = []
+
+    def loud(x):
+        print("loud")
+        return x * 2
+
+    def counting(x):
+        seen.append(1)
+        return x * 2
+
+    told = [data_of(jit(f), np.ones(3))["timeline"][-1]["c"][0][0] for f in (loud, counting)]
+    assert capsys.readouterr().out == "loud\n" and seen == [1]
+    assert all(text.startswith("the first call") for text in told)
+
+
 def test_the_users_error_is_told():
     def strict(x):
         if x.sum() > 0:
