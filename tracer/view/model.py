@@ -1,6 +1,7 @@
 """All that a page tells, as one table that JSON can hold: the program in its states, source, traces, and times."""
 
 import collections
+import inspect
 import os
 import time
 
@@ -20,6 +21,7 @@ from .tables import Tables
 from .trace_tree import node, trace_node, trace_phases
 from .user_source import function_span, source_files
 
+OURS = ("<wengert", os.path.dirname(os.path.dirname(__file__)))  # files of functions that are not the user's
 SHOWN = 6  # bound: traces of a function whose programs are in the page, the last ones
 CALLS = 5  # bound: calls of which the fastest is told
 LONG = 0.2  # bound: seconds of the first after which there is no other
@@ -95,10 +97,11 @@ class PageModel:
         return f"{os.path.basename(step.file)}:{step.line}" if step.line else ""
 
     def note_code(self, compiled):
-        function = compiled.plain or compiled.function
-        code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-        if code is not None:
+        """The user's own function is shown, whatever is left of it in the program."""
+        code = getattr(inspect.unwrap(compiled.plain or compiled.function), "__code__", None)
+        if code is not None and not code.co_filename.startswith(OURS):
             self.codes.add(code)
+            self.tables.file(code.co_filename)
 
     # -- programs ----------------------------------------------------------------------------------
     def add_program(self, subject, name):
@@ -156,7 +159,7 @@ class PageModel:
     def data(self):
         """The table."""
         for code in self.codes:
-            self.tables.number("files", code.co_filename, lambda code=code: code.co_filename)
+            self.tables.file(code.co_filename)
         spans = {n: [] for n in range(len(self.tables.files))}
         for code in self.codes:
             if (span := function_span(code)) is not None:

@@ -13,6 +13,7 @@ bytes read, bytes written, 1 if that is known] of one execution.
 """
 
 import collections
+import os
 
 from ...ir.core import Value
 from ...ir.cost import cost
@@ -83,6 +84,9 @@ class Tables:
         return self.number("places", (id(code), source.lasti), row)
 
     def file(self, path):
+        """The number of a file; of programs from disk the name alone is known, which may be that of one there is."""
+        if not os.path.dirname(path):
+            path = next((known for known in self.files if os.path.basename(known) == path), path)
         return self.number("files", path, lambda: path)
 
     def eqn(self, eqn):

@@ -25,10 +25,13 @@ def shown_file(path, spans):
     kinds = token_kinds(text)
     lines = []
     for number in sorted({n for first, last in spans for n in range(first, last + 1)}):
-        line = text[number - 1].rstrip("\r\n").expandtabs() if 0 < number <= len(text) else ""
+        raw = text[number - 1].rstrip("\r\n") if 0 < number <= len(text) else ""
+        line = raw.expandtabs()
         cut = line[:LONGEST] + ("..." if len(line) > LONGEST else "")
-        marks = kinds.get(number, ()) if "\t" not in (text[number - 1] if 0 < number <= len(text) else "") else ()
-        lines.append([number, cut, [[a, min(b, LONGEST), k] for a, b, k in marks if a < LONGEST]])
+        told = (
+            kinds.get(number, ()) if line == raw and max(raw, default="") < "\U00010000" else ()
+        )  # JavaScript counts two
+        lines.append([number, cut, [[a, min(b, LONGEST), k] for a, b, k in told if a < LONGEST]])
     return {"path": shown_path(path), "name": os.path.basename(path), "lines": lines}
 
 

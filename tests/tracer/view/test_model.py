@@ -113,6 +113,14 @@ def test_tokens():
     assert token_kinds(["def ((\n"]) == {}
 
 
+def test_lines_that_are_long_or_of_other_characters(tmp_path):
+    path = tmp_path / "long.py"
+    path.write_text(f"x = 1  # {'a' * 900}\ny = '\U0001f600' + z  # c\n\tt = 2\nu = 3\n", encoding="utf-8")
+    lines = shown_file(str(path), [(1, 4)])["lines"]
+    assert len(lines[0][1]) == 403 and lines[0][2][-1] == [7, 400, "c"]
+    assert lines[1][2] == lines[2][2] == [] and lines[2][1] == "        t = 2" and lines[3][2] == [[4, 5, "n"]]
+
+
 def test_source_that_is_not_there_is_blank():
     assert shown_file("<nowhere>", [(3, 4)])["lines"] == [[3, "", []], [4, "", []]]
 

@@ -1,5 +1,19 @@
 // The user's source, with what each line costs.
 
+const LONGEST_INDENT = 200;
+
+// Lines in runs without a gap.
+function blocksOf(lines) {
+  const blocks = [];
+  let before = null;
+  for (const line of lines) {
+    if (before === null || line[0] !== before + 1) blocks.push([]);
+    blocks[blocks.length - 1].push(line);
+    before = line[0];
+  }
+  return blocks;
+}
+
 class SourcePane {
   constructor(app) {
     this.app = app;
@@ -19,27 +33,23 @@ class SourcePane {
       const head = element("div", "file-name", file.name);
       head.title = file.path;
       this.list.append(head);
-      let before = null;
-      let block = null;
-      for (const [number, text, kinds] of file.lines) {
-        if (block === null || (before !== null && number !== before + 1)) {
-          if (before !== null) this.list.append(element("div", "gap", "\u22ef"));
-          block = element("div", "block");
-          this.list.append(block);
-        }
-        block.append(this.line(lineKey(f, number), number, text, kinds));
-        before = number;
-      }
+      blocksOf(file.lines).forEach((lines, n) => {
+        if (n) this.list.append(element("div", "gap", "\u22ef"));
+        const filled = lines.filter(([, text]) => text.trim());
+        const indent = Math.min(...filled.map(([, text]) => text.length - text.trimStart().length), LONGEST_INDENT);
+        const rows = lines.map(([number, text, kinds]) => this.line(lineKey(f, number), number, text, kinds, indent));
+        this.list.append(element("div", "block", null, ...rows));
+      });
     });
   }
 
-  line(key, number, text, kinds) {
+  line(key, number, text, kinds, indent) {
     const row = element("div", "line");
     row.key = key;
     const code = element("code");
-    let at = 0;
+    let at = indent;
     for (const [start, stop, kind] of kinds) {
-      code.append(text.slice(at, start), element("span", `t-${kind}`, text.slice(start, stop)));
+      code.append(text.slice(at, start), element("span", `t-${kind}`, text.slice(Math.max(start, at), stop)));
       at = stop;
     }
     code.append(text.slice(at));
@@ -75,7 +85,7 @@ class SourcePane {
     const value = total ? total[this.metric] : 0;
     bar.style.width = value ? `${Math.max(4, (100 * value) / most)}%` : "0";
     bar.style.opacity = String(0.35 + 0.65 * Math.sqrt(value / most));
-    amount.textContent = value ? (total.sure || this.metric === "kept" ? "" : "\u2265 ") + metricText(this.metric, value) : "";
+    amount.textContent = value ? (total.sure || this.metric === "kept" ? "" : "\u2265") + metricText(this.metric, value) : "";
     row.title = total ? this.told(total) : "";
   }
 
