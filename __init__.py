@@ -19,6 +19,7 @@ from .tracer.common.errors import (
     DerivativeError,
     Fallback,
     LeakError,
+    NumericalError,
     ShapeError,
     UnsupportedError,
     WengertError,
@@ -29,8 +30,8 @@ from .tracer.scipy_api import handlers as scipy_api
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError",
-    "WengertError",
+    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "NumericalError", "ShapeError",
+    "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
     "jit", "jvp", "linearize", "numpy_api", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp",

@@ -23,17 +23,21 @@ _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 class Source:
     """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
 
-    rules: the rules of the user's that made the equation in place of what stood there.
+    rules: the rules of the user's that made the equation in place of what stood there. lanes: how many leading axes of
+    its values number the lanes of a `vmap`.
     """
 
-    __slots__ = ("code", "lasti", "mark", "rules")
+    __slots__ = ("code", "lasti", "mark", "rules", "lanes")
     code: CodeType
     lasti: int
     mark: str
     rules: tuple[Any, ...]
+    lanes: int
 
-    def __init__(self, code: CodeType, lasti: int, mark: str = "", rules: tuple[Any, ...] = ()) -> None:
-        self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
+    def __init__(
+        self, code: CodeType, lasti: int, mark: str = "", rules: tuple[Any, ...] = (), lanes: int = 0
+    ) -> None:
+        self.code, self.lasti, self.mark, self.rules, self.lanes = code, lasti, mark, rules, lanes
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
@@ -41,7 +45,11 @@ class Source:
 
     def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
-        return Source(self.code, self.lasti, self.mark, (*self.rules, rule))
+        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), self.lanes)
+
+    def in_lanes(self) -> Source:
+        """The same place, of values that have one more leading axis, of lanes."""
+        return Source(self.code, self.lasti, self.mark, self.rules, self.lanes + 1)
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""

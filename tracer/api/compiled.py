@@ -59,12 +59,13 @@ class Compiled:
         tier=None,
         named=None,
         whole=False,
+        debug=None,
         make=None,
         root=None,
     ):
-        """make: of what was given to the transform, the function to be traced, where several functions that are made
+        """debug: what calls are watched for, a `Debug`; make: of what was given to the transform, the function to be traced, where several functions that are made
         alike share all this; root: the user's function at the bottom of the first of them."""
-        self.has_plain, self.whole, self.make = plain is not None, whole, make
+        self.has_plain, self.whole, self.make, self.debug = plain is not None, whole, make, debug
         self.is_of_compiled = hasattr(plain, "compiled")
         self.cell = None if make is None else CalleeCell()
         self._function, self._plain = (function, plain) if make is None else (None, None)
@@ -84,7 +85,7 @@ class Compiled:
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
         self.lock, self.patience = threading.RLock(), Patience()
-        self.cache = cache_for(cache, self)
+        self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
 
@@ -96,7 +97,8 @@ class Compiled:
     @property
     def plain(self):
         """The user's own function, in a call; None where plain Python has none."""
-        return self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
+        found = self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
+        return found if self.debug is None or found is None else self.debug.plain(found)
 
     def callee(self):
         """The Callee of the call that this thread runs."""

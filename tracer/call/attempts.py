@@ -73,6 +73,8 @@ class Attempts:
         ):
             captured, choices = self.captured(kinds, given, path)
         spend_equations(captured.func.count())
+        if self.compiled.debug is not None:
+            self.compiled.debug.watch(captured, self.compiled.name)
         captured.notes += kept
         self.pinned = self.pinned or captured.outside.pins
         if captured.outside.alone:

@@ -149,6 +149,32 @@ class CheckError(WengertError, AssertionError):
     """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
     `rule`. The message says where."""
 
+
+class NumericalError(WengertError, FloatingPointError):
+    """A number was born that `jit(f, debug=)`, or NumPy's error state around a derivative, asks to hear of.
+
+    word: what it was, of those asked for; file, line, text: the user's line; expression: the part of it that was
+    computed; variable, index: the variable that holds the number, and where in it; trips: (((file, line) of the loop,
+    the iteration, from 0), ...), outermost first; lane: of a `vmap`; adjoint: whether it is part of a derivative of the
+    line; operands: {how they are spelled: their values, as text}; result: where it arrives; cause_line: the line in
+    which the infinity was born that a NaN was made of.
+    """
+
+    word: str | None = None
+    file: str | None = None
+    line: int | None = None
+    text: str | None = None
+    expression: str | None = None
+    variable: str | None = None
+    index: tuple[int, ...] = ()
+    trips: tuple[Any, ...] = ()
+    lane: int | tuple[int, ...] | None = None
+    adjoint: bool = False
+    operands: dict[str, str] = {}
+    result: str | None = None
+    cause_line: int | None = None
+
+
 # what is said of a program, not of the function it was made of: plain Python has an answer where these are raised
 REFUSALS = ConcretizationError, LeakError, UnsupportedError, IntegerOverflow
 

@@ -101,7 +101,8 @@ class Specialisation:
             check, error = failure(captured.checks, status)
             if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
                 return again(Untold.unless(check.told, error))
-            raise error
+            if (error := check.heard(error, leaves)) is not None:
+                raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):
