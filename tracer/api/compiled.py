@@ -11,6 +11,7 @@ from ...backends.xla import dispatch
 from ...ir.exactness import exactly
 from ...ir.parameters import declared
 from ...ir.pipeline import run as optimise
+from ..blame.watch import Debug
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
@@ -60,12 +61,15 @@ class Compiled:
         named=None,
         whole=False,
         debug=None,
+        twin=None,
         make=None,
         root=None,
     ):
-        """debug: what calls are watched for, a `Debug`; make: of what was given to the transform, the function to be traced, where several functions that are made
-        alike share all this; root: the user's function at the bottom of the first of them."""
-        self.has_plain, self.whole, self.make, self.debug = plain is not None, whole, make, debug
+        """debug: what calls are watched for, a `Debug`; twin: (what was given to the transform, a Debug) -> the same
+        function, watched for that; make: of what was given to the transform, the function to be traced, where several
+        functions that are made alike share all this; root: the user's function at the bottom of the first of them."""
+        self.has_plain, self.whole, self.make = plain is not None, whole, make
+        self.debug, self.twin, self.twins = debug, twin, {}
         self.is_of_compiled = hasattr(plain, "compiled")
         self.cell = None if make is None else CalleeCell()
         self._function, self._plain = (function, plain) if make is None else (None, None)
@@ -168,8 +172,11 @@ class Compiled:
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
-        if not float_errors.quiet() and self.has_plain and not any(map(dispatch.is_device_array, leaves)):
-            return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
+        if not float_errors.quiet() and not any(map(dispatch.is_device_array, leaves)):
+            if self.has_plain:
+                return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
+            if self.debug is None and (words := float_errors.raising()):
+                return self.watched_for(words)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -192,6 +199,14 @@ class Compiled:
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         return self.plain(*args, **kwargs)
+
+    def watched_for(self, words):
+        """The same derivative, which raises where the caller's error state asks for it: plain Python has none."""
+        if self.cell is not None:  # shared, as this is
+            return self.twin(self.cell.callee.given, Debug(words))
+        if words not in self.twins:
+            self.twins[words] = self.twin(self._function.__wrapped__, Debug(words))
+        return self.twins[words]
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""

@@ -196,8 +196,7 @@ def debug_of(function, asked=None):
 def compiled_as(make, function, kind, details, **options):
     """The function a user calls: `make(function)`, compiled. Functions made alike share what is traced, where a key can
     say so: kind, and the options, are part of that. details(): what else a Compiled is made with."""
-    if "debug" not in options:
-        options["debug"] = debug_of(function)
+    options["debug"] = debug_of(function, options.get("debug"))
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

@@ -11,7 +11,6 @@ SAID = {
     "divide": "divide by zero encountered in",
     "overflow": "overflow encountered in",
 }
-ERRSTATE = {"invalid": "invalid", "divide": "divide", "over": "overflow"}  # NumPy's categories of `np.errstate`
 CALLED = {"invalid value": "invalid", "divide by zero": "divide", "overflow": "overflow"}  # as `np.seterrcall` says it
 UFUNCS = {
     "div": "divide", "mul": "multiply", "strong_mul": "multiply", "sub": "subtract", "pow": "power",

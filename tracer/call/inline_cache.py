@@ -273,7 +273,8 @@ class InlineCache:
         if apart is None:
             return None
         tests += apart
-        if entry.numpy and entry.compiled.has_plain and any(v.captured.heeds for v in here.versions):
+        asks = entry.compiled.has_plain or entry.compiled.twin is not None and entry.compiled.debug is None
+        if entry.numpy and asks and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = Hit(self.space, entry, here, k, leaves, given, lookups)
         found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]

@@ -90,6 +90,10 @@ class Overran(Overrun):
     """A program that takes too long to trace."""
 
 
+class Debugged(UnsupportedError):
+    """A function starts a debugger, which is to stop in its own frame."""
+
+
 class Unsettled(UnsupportedError):
     """A function that is to be traced anew at each call; those that its traces were made for are still compiled."""
 
