@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...ir.core import Lit
+from ...ir.core import Lit, Value
+from ...ir.source import hint_name
 from ..common import pytree
 from ..common.errors import NumericalError, message
 from .spelling import assigned, expression, loop_variable, spelling_of
@@ -100,22 +101,18 @@ def name_at(step):
         target = assigned(step.eqn.source)
         if target is not None and target[1]:
             return target[0]
-    name = spelling_of(step.eqn.results[step.result])
-    return name if name is not None and name.isidentifier() and is_bound(step, name) else None
-
-
-def is_bound(step, name):
-    """Whether a name is a variable's: not the text of an expression that happens to look like one."""
-    return not isinstance(step.eqn.results[step.result], Lit) and name != step.eqn.op.name
+    return hint_name(step.eqn.results[step.result])
 
 
 def operands_of(birth):
     """[(how an operand is spelled, its value as text)] of what decides the number."""
     eqn, index, found = birth.step.eqn, birth.step.index, []
     for k, (atom, x) in enumerate(zip(eqn.operands, birth.operands)):
-        if isinstance(atom, Lit) and np.isfinite(atom.value):
+        if isinstance(atom, Lit):
             continue
         name = spelling_of(atom) or f"operand {k}"
+        if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
+            name = kept
         if "elementwise" in eqn.op.traits:
             found.append((item_of(name, index), shown_number(np.asarray(x)[index])))
         elif "reduction" in eqn.op.traits:
@@ -125,6 +122,17 @@ def operands_of(birth):
         elif x.dtype.kind in "fc":
             found.append((name, summary(x)))
     return found[:MOST]
+
+
+def kept_value(atom):
+    """The name of a value of a derivative that the loop on the way there has kept for each of its trips; None for all
+    others."""
+    while getattr(atom, "eqn", None) is not None and atom.eqn.op.name in ("reshape", "dynamic_slice", "slice"):
+        atom = atom.eqn.operands[0]
+    name = hint_name(atom) if isinstance(atom, Value) and atom.eqn is None else None
+    if name is None or not name.startswith("saved"):
+        return None
+    return name.removeprefix("saved_") if name.startswith("saved_") else "what was kept of the iteration"
 
 
 def item_of(name, index):

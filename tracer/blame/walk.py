@@ -92,6 +92,8 @@ class WayBack:
                 if found is None:
                     made = Birth(step, tuple(xs), env[atom], tuple(reversed(path)), self.infinity(eqn, xs, index))
                     return self.traced_on(made, func, env, eqn, trips)
+                if isinstance(eqn.operands[found.param], Lit) and eqn.source is not None and eqn.source.mark:
+                    return Birth(step, tuple(xs), env[atom], tuple(reversed(path)))  # the rule of a derivative says NaN
             atom, index = eqn.operands[found.param], found.index
         return Arrived(None if isinstance(atom, Lit) or atom not in params else atom, index, tuple(path))
 

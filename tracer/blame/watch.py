@@ -93,6 +93,18 @@ class NumberCheck:
     def heard(self, error, leaves):
         """What the call ends with that has failed this check: an error, or None: it goes on, and what there is to say
         has been said. leaves: what the program took."""
+        try:
+            return self.looked(leaves)
+        except Exception as failure:
+            if isinstance(failure, Warning):  # the user's filters make errors of warnings
+                raise
+            text = f"{' or '.join(self.debug.words)} in {self.name}; the place where it was born cannot be told"
+            made = NumericalError(message(text, None, f"The replay has ended with {type(failure).__name__}: {failure}"))
+            made.__cause__ = failure
+            return made
+
+    def looked(self, leaves):
+        """The same, of a replay that goes well."""
         operands = [np.asarray(x, p.type.dtype) for x, p in zip(leaves, self.original.params, strict=True)]
         replay = Replay(self.log)
         debug = self.debug

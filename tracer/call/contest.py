@@ -11,6 +11,7 @@ import threading
 import time
 
 from ...backends.xla import dispatch
+from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice
 from .receipt import loop_trip_counts
@@ -36,6 +37,7 @@ class Contest:
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.spent = [], []  # seconds of compiled calls, and of plain ones
 
+    @raises_for_user
     def __call__(self, callee, /, *args, **kwargs):
         """A call of the function of a Callee, answered by the one whose turn it is."""
         if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call

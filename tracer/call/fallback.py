@@ -30,6 +30,7 @@ from ..common.errors import (
     message,
     warn_fallback,
 )
+from ..common.frames import raises_for_user
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
@@ -142,6 +143,7 @@ class Fallbacks:
                 self.elsewhere().append(refused)
         raise refused from error
 
+    @raises_for_user
     def again(self, leaves, reason, given, here=None):
         """The call where its program has ended before anything happened; reason: why, or the refusal that it raised.
         Where `here` takes in ints from outside, they are relied on from now on."""
@@ -155,6 +157,7 @@ class Fallbacks:
             raise reason
         return self.refused_call(leaves, Refused(reason), given)
 
+    @raises_for_user
     def retold(self, leaves, untold, given):
         """The call that ends with an exception of which Python alone can make the parts: Python makes it."""
         if not self.is_answerable():

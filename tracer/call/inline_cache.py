@@ -30,6 +30,7 @@ from ...backends.xla import dispatch
 from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
+from ..common.errors import as_seen
 from ..common.frames import GENERATED
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
@@ -114,7 +115,7 @@ class InlineCache:
             "FAILURES": dispatch.FAILURES,
             **NAMED,
         }
-        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
+        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet, "seen": as_seen}
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
         self.own = None
@@ -163,7 +164,11 @@ class InlineCache:
         lines = [
             f"def around({', '.join(self.free)}):",
             f"    def call({head}):",
-            *("        " + line for line in [every, *before, *hot, *behind]),
+            "        try:",
+            *("            " + line for line in [every, *before, *hot, *behind]),
+            "        except BaseException as error:",
+            "            seen(error)",
+            "            raise",
         ]
         code = compile("\n".join(lines), GENERATED, "exec")
         for _ in range(2):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.source import Source
-from .frames import caller_of, user_level
+from .frames import caller_of, is_meant, is_ours, user_level, without_internals
 
 SPELLED = (
     bool,
@@ -240,6 +240,13 @@ def called_outside(function: Any, args: Any, kwargs: Any) -> Any:
                 break
             at = at.__context__
         raise
+
+
+def as_seen(error: BaseException) -> None:
+    """Take our frames out of the traceback of an exception that leaves a compiled function. One that nobody meant to
+    raise, for it comes from the midst of our code, keeps them."""
+    if isinstance(error, WengertError) or is_meant(error.__traceback__):
+        without_internals(error, is_ours)
 
 
 def is_own(error: BaseException) -> bool:
