@@ -76,7 +76,8 @@ class Compiled:
         self.key = None  # under which others find this
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.entry = SignatureEntry if tier is None else Background
-        self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
+        self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
+        self.device, self.engine, self.native = dispatch.find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         if make is not None and self.signature is not None:

@@ -9,7 +9,7 @@ from ..common.errors import Debugged, message
 from ..common.frames import locate
 from ..guards.purity import place_of
 
-MODULES = {"pdb", "bdb", "ipdb", "pdbpp", "pudb", "debugpy", "pydevd", "IPython", "wdb"}
+MODULES = {"pdb", "bdb", "ipdb", "pdbpp", "pudb", "debugpy", "pydevd", "IPython", "wdb", "_pytest.debugging"}
 OFF = (
     "With PYTHONBREAKPOINT=0 in the environment breakpoint() is left out. A derivative has no frame to stop in: call "
     "the function itself."
@@ -18,7 +18,8 @@ OFF = (
 
 def is_debugger(f):
     """Whether a function starts a debugger."""
-    return f is breakpoint or place_of(f)[0].partition(".")[0] in MODULES
+    home = place_of(f)[0]
+    return f is breakpoint or home in MODULES or home.partition(".")[0] in MODULES
 
 
 def is_off():
