@@ -176,7 +176,7 @@ class Compiled:
         if not float_errors.quiet() and not any(map(dispatch.is_device_array, leaves)):
             if self.has_plain:
                 return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
-            if self.debug is None and (words := float_errors.raising()):
+            if self.debug is None and (words := float_errors.words_raised()):
                 return self.watched_for(words)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)

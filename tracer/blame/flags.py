@@ -68,6 +68,9 @@ class BirthFlags:
     def call(self, operands, attrs):
         return OPS["call"](*operands, body=self.region(attrs["body"], "call"), name=attrs["name"])
 
+    def apart(self, operands, attrs):
+        return OPS["apart"](*operands, body=self.region(attrs["body"], "apart"))
+
     def map(self, operands, attrs):
         body = self.region(attrs["body"], attrs["body"].name)
         out = OPS["map"](*operands, body=body, mapped=attrs["mapped"], size=attrs["size"])
@@ -99,7 +102,8 @@ class BirthFlags:
         return build.finish(out[-1:])
 
 
-INSIDE = {"cond": BirthFlags.cond, "call": BirthFlags.call, "map": BirthFlags.map, "loop": BirthFlags.loop}
+INSIDE = {"cond": BirthFlags.cond, "call": BirthFlags.call, "apart": BirthFlags.apart}
+INSIDE |= {"map": BirthFlags.map, "loop": BirthFlags.loop}
 
 
 def with_unread(func, types):

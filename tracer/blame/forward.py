@@ -7,21 +7,23 @@ from ...ir.core import Builder
 from ...ir.ops.control import evaluate
 from ..guards.float_errors import risky
 from .flags import INSIDE, BirthFlags, births
-from .replay import branch_taken, lane, limit_of, loop_parts, value_at
+from .iterations import one_place
+from .replay import branch_taken, lane, loop_parts, value_at
 from .walk import Birth, LoopTrip, Step, first_place
 from .words import numpy_warning
 
 
-def first_birth(replay, func, operands, words, trips=()):
-    """-> (the word, the first Birth in `func`, regions included), or None."""
+def first_birth(replay, func, operands, words, trips=(), of=None):
+    """-> (the word, the first Birth in `func`, regions included), or None. of: that of one instruction alone, as a
+    Source."""
     env = dict(zip(func.params, operands, strict=True))
     for eqn in func.eqns:
         xs = [value_at(x, env) for x in eqn.operands]
         if eqn.op.name in INSIDE:
-            found = first_inside(replay, eqn, xs, words, trips)
+            found = first_inside(replay, eqn, xs, words, trips, of)
         env.update(zip(eqn.results, replay.run(eqn, xs), strict=True))
         if eqn.op.name not in INSIDE:
-            found = birth_of(eqn, xs, [env[r] for r in eqn.results], words, trips)
+            found = birth_of(eqn, xs, [env[r] for r in eqn.results], words, trips) if is_of(eqn, of) else None
         if found is not None:
             return found
     return None
@@ -45,27 +47,34 @@ def birth_of(eqn, xs, results, words, trips):
     return None
 
 
-def first_inside(replay, eqn, xs, words, trips):
+def first_inside(replay, eqn, xs, words, trips, of):
     """The same of the regions that an equation runs."""
     name, attrs = eqn.op.name, eqn.attrs
     if name == "cond":
-        return first_birth(replay, branch_taken(eqn, xs[0]), xs[1:], words, trips)
-    if name == "call":
-        return first_birth(replay, attrs["body"], xs, words, trips)
+        return first_birth(replay, branch_taken(eqn, xs[0]), xs[1:], words, trips, of)
+    if name in ("call", "apart"):
+        return first_birth(replay, attrs["body"], xs, words, trips, of)
     if name == "map":
         for k in range(attrs["size"]):
-            inside = (*trips, LoopTrip(eqn, k, attrs["size"], True))
-            found = first_birth(replay, attrs["body"], lane(eqn, xs, k), words, inside)
+            inside = (*trips, LoopTrip(eqn, k, (), True))
+            found = first_birth(replay, attrs["body"], lane(eqn, xs, k), words, inside, of)
             if found is not None:
                 return found
         return None
-    key = "first", eqn, words
-    trip = int(replay.compiled(key, lambda: BirthFlags(words).first_trip(eqn), xs)[0])
+    flags = BirthFlags(words, key=lambda e, word: 0 if is_of(e, of) else None)
+    trip = int(replay.compiled(("first", eqn, words, of), lambda: flags.first_trip(eqn), xs)[0])
     if trip < 0:
         return None
     given = [np.int64(trip), *loop_parts(eqn, xs)[1], *replay.state(eqn, xs, trip)]
-    inside = (*trips, LoopTrip(eqn, trip, limit_of(eqn, xs), False))
-    return first_birth(replay, attrs["body"], given, words, inside)
+    inside = (*trips, LoopTrip(eqn, trip, tuple(given), False))
+    return first_birth(replay, attrs["body"], given, words, inside, of)
+
+
+def is_of(eqn, source):
+    """Whether an equation is what the instruction itself computes: any if that is None."""
+    if source is None:
+        return True
+    return eqn.source is not None and not eqn.source.mark and one_place(eqn.source, source)
 
 
 def warned_lines(replay, func, operands, words):

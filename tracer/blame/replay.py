@@ -97,7 +97,7 @@ class Replay:
             out = self.host(eqn, xs)
         elif name == "cond":
             out = self.results(branch_taken(eqn, xs[0]), xs[1:])
-        elif name == "call":
+        elif name in ("call", "apart"):
             out = self.results(eqn.attrs["body"], xs)
         elif name in ("loop", "map") and self.is_dear(eqn):
             out = self.compiled(("whole", eqn), lambda: alone(eqn), xs)

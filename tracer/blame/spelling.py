@@ -23,9 +23,8 @@ def nodes(file):
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             statements.append(node)
-        elif isinstance(node, ast.expr):
-            place = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-            expressions.setdefault(place, node)
+        if isinstance(node, ast.expr | ast.AugAssign):
+            expressions.setdefault(place_of_node(node), node)
     return statements, expressions
 
 
@@ -49,18 +48,39 @@ def statement(source):
     return min(around, key=lambda s: (s.end_lineno - s.lineno, -s.col_offset), default=None)
 
 
-def assigned(source):
-    """(the text of the variable that a statement assigns to, whether it is an item of it that is), or None."""
+def stored_into(source):
+    """The text of what a statement stores an item into, or None."""
     found = statement(source)
+    targets = found.targets if isinstance(found, ast.Assign) else [getattr(found, "target", None)]
+    return ast.unparse(targets[0].value) if isinstance(targets[0], ast.Subscript) else None
+
+
+def assigned(source):
+    """The text of the variable that a statement assigns to, if its elements are those of the expression that an
+    instruction evaluates: it is all of it, or an operand of its arithmetic. Else None."""
+    found, place = statement(source), source.position()
     if isinstance(found, ast.Assign) and len(found.targets) == 1:
         target = found.targets[0]
     elif isinstance(found, ast.AugAssign | ast.AnnAssign):
         target = found.target
     else:
         return None
-    if isinstance(target, ast.Subscript):
-        return ast.unparse(target.value), True
-    return (ast.unparse(target), False) if isinstance(target, ast.Name | ast.Attribute) else None
+    if not isinstance(target, ast.Name | ast.Attribute):
+        return None
+    node = found if place_of_node(found) == place else found.value
+    while node is not None and place_of_node(node) != place:
+        parts = {ast.BinOp: lambda n: (n.left, n.right), ast.UnaryOp: lambda n: (n.operand,)}.get(type(node))
+        node = next((p for p in parts(node) if is_around(p, place)), None) if parts else None
+    return ast.unparse(target) if node is not None else None
+
+
+def place_of_node(node):
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def is_around(node, place):
+    line, end, column, last = place_of_node(node)
+    return (line, column) <= (place[0], place[2]) and (place[1], place[3]) <= (end, last)
 
 
 def loop_variable(source):

@@ -6,7 +6,8 @@ from ...ir.core import Lit, Value
 from ...ir.source import hint_name
 from ..common import pytree
 from ..common.errors import NumericalError, message
-from .spelling import assigned, expression, loop_variable, spelling_of
+from .iterations import iterations
+from .spelling import assigned, expression, spelling_of, stored_into
 from .walk import Arrived, Birth
 from .words import SAID, ufunc_name
 
@@ -17,8 +18,8 @@ MOST = 4  # bound: operands and results that a message names
 
 def error_of(word, birth, name, result):
     """The NumericalError of a Birth in the function `name`; result: the place where it arrives, or None."""
-    step = birth.step
-    eqn, source = step.eqn, step.eqn.source
+    step, eqn = birth.step, birth.step.eqn
+    source = next((s.eqn.source for s in birth.path if s.eqn.source is not None), None)
     adjoint = bool(source is not None and source.mark)
     variable, index = variable_of(birth)
     operands = operands_of(birth)
@@ -28,8 +29,8 @@ def error_of(word, birth, name, result):
     head = f"{what} in {name}" + (f": in the derivative of {text}" if adjoint else f": {text} is {number_born(birth)}")
     said = [] if variable is None else [f"variable   {variable}{indexed(index)}"]
     said += [] if lanes is None else [f"lane       {lanes}"]
-    loops = [loop_told(trip) for trip in step.trips if not trip.lane]
-    said += [f"iteration  {told}" for _, _, told in loops]
+    loops = iterations(step.trips)
+    said += [f"iteration  {iteration_told(loop, adjoint)}" for loop in loops]
     said += [f"derivative part of the {source.mark} of the line, not of what the line computes"] if adjoint else []
     said += [f"operand    {operand} = {value}" for operand, value in operands]
     said += cause_told(birth.cause)
@@ -37,7 +38,7 @@ def error_of(word, birth, name, result):
     error = NumericalError(message(head, source, "\n".join(said)))
     error.word, error.variable, error.index, error.lane, error.adjoint = word, variable, index, lanes, adjoint
     error.expression, error.operands, error.result = text, dict(operands), result
-    error.trips = tuple((file_line, at) for file_line, at, _ in loops)
+    error.trips = tuple((loop.source and (loop.source.file, loop.source.line), loop.at) for loop in loops)
     if source is not None:
         error.file, error.line, error.text = source.file, source.line, source.text
     if isinstance(birth.cause, Birth) and birth.cause.step.eqn.source is not None:
@@ -82,8 +83,8 @@ def variable_of(birth):
         if found is not None:
             return found, within_lane(step)
     target = assigned(first) if not first.mark else None
-    if target is not None and not target[1]:
-        return target[0], within_lane(birth.step)
+    if target is not None:
+        return target, within_lane(birth.step)
     for step in birth.path:
         found = None if step.eqn.op.name in ("loop", "cond", "map") else name_at(step)
         if found is not None:
@@ -98,9 +99,9 @@ def line_of_step(step):
 def name_at(step):
     """The variable that holds the value of a step: the one that it is stored into, too."""
     if step.eqn.op.name in STORES and step.eqn.source is not None and not step.eqn.source.mark:
-        target = assigned(step.eqn.source)
-        if target is not None and target[1]:
-            return target[0]
+        target = stored_into(step.eqn.source)
+        if target is not None:
+            return target
     return hint_name(step.eqn.results[step.result])
 
 
@@ -150,38 +151,13 @@ def summary(x):
     return f"{shape} numbers from {low:.6g} to {high:.6g}" + (f", {infinite} of them infinite" if infinite else "")
 
 
-def loop_told(trip):
-    """((file, line), the iteration in the user's order, the text of it) of a loop around a birth."""
-    source, at = trip.eqn.source, trip.number
-    back = source is not None and bool(source.mark)
-    if back and np.isfinite(trip.limit):
-        at = int(trip.limit) - 1 - at
-    if source is None:
-        return (None, None), at, f"{at} of a loop"
-    way = ", on the way back" if back else ""
-    name, over = loop_variable(source) or (None, None)
-    value = loop_value(trip.eqn, at) if over == "range" else None
-    where = f"; {name} = {value}" if value is not None else ""
-    return (source.file, source.line), at, f"{at} (counted from 0{where}) of the loop in line {source.line}{way}"
-
-
-def loop_value(eqn, at):
-    """What the variable of a loop over a range is in an iteration; None where it cannot be told."""
-    body, source = eqn.attrs["body"], eqn.source
-    counter = body.params[0]
-    if eqn.op.name != "loop" or source.mark:
-        return None
-    here = lambda e: e.source is not None and e.source.code is source.code and e.source.lasti == source.lasti
-    made = list(filter(here, body.eqns))
-    value = np.int64(at)
-    for e in made:
-        if e.results[0].type != counter.type or counter not in e.operands:
-            continue
-        if not all(isinstance(x, Lit) or x is counter for x in e.operands):
-            return None
-        value = e.op.body(*[x.value if isinstance(x, Lit) else value for x in e.operands], **e.attrs)
-        counter = e.results[0]
-    return int(value)
+def iteration_told(loop, adjoint):
+    """The text of an Iteration."""
+    if loop.source is None:
+        return f"{loop.at} of a loop"
+    where = f"; {loop.name} = {loop.value}" if loop.name is not None else ""
+    way = ", on the way back" if loop.back and adjoint else ""
+    return f"{loop.at} (counted from 0{where}) of the loop in line {loop.source.line}{way}"
 
 
 def cause_told(cause):
@@ -190,7 +166,8 @@ def cause_told(cause):
         source = cause.step.eqn.source
         way = "the derivative of " if source.mark else ""
         text = f"{way}{expression(source) or cause.step.eqn.op.name}"
-        at = "".join(f", iteration {loop_told(t)[1]}" for t in cause.step.trips if not t.lane)
+        loops = iterations(cause.step.trips)
+        at = f", iteration {', '.join(str(loop.at) for loop in loops)}" if loops else ""
         said = [f"the infinity was born in line {source.line}: {text}{at}"]
         return said + [f"           where {n} = {v}" for n, v in operands_of(cause)]
     if isinstance(cause, Arrived) and cause.param is not None and hasattr(cause.param, "hint"):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir.core import Lit
-from .replay import branch_taken, lane, limit_of, loop_parts, value_at
+from .replay import branch_taken, lane, loop_parts, value_at
 from .words import REACHING
 
 HOPS = 64  # bound: times that one loop is run again to follow a number from trip to trip
@@ -23,12 +23,12 @@ MOVED = {  # ops that only move numbers -> which of the operands are moved; None
 
 
 class LoopTrip(NamedTuple):
-    """A loop around a birth: its equation, the trip counted from 0, how many there were at most, what was carried into
-    it; lane: of a `map`, of independent runs."""
+    """A loop around a birth: its equation, the trip counted from 0, and what its body was given; lane: of a `map`, of
+    independent runs."""
 
     eqn: object
     number: int
-    limit: object
+    given: tuple
     lane: bool
 
 
@@ -205,7 +205,7 @@ class WayBack:
 
     def map(self, eqn, xs, at, index, trips):
         run, mapped = index[0], eqn.attrs["mapped"]
-        inside = (*trips, LoopTrip(eqn, run, eqn.attrs["size"], True))
+        inside = (*trips, LoopTrip(eqn, run, (), True))
         place = lambda k, index: (k, (run, *index) if mapped[k] else index)
         return self.region(eqn.attrs["body"], lane(eqn, xs, run), at, index[1:], inside, place)
 
@@ -221,8 +221,8 @@ class WayBack:
             if not self.bad(after[at][index]):
                 at = next(k for k, x in enumerate(after) if self.is_bad(x))
                 index = first_place(self.bad(after[at]))
-            inside = (*trips, LoopTrip(eqn, trip, limit_of(eqn, xs), False))
             given = [np.int64(trip), *invariants, *self.replay.state(eqn, xs, trip)]
+            inside = (*trips, LoopTrip(eqn, trip, tuple(given), False))
             found = self.region(eqn.attrs["body"], given, at, index, inside, lambda k, index: (k, index))
             if isinstance(found, Birth):
                 found = found._replace(path=(*found.path, *reversed(path)))
@@ -263,7 +263,7 @@ class WayBack:
         return x.dtype.kind in "fc" and bool(self.bad(x).any())
 
 
-INTO = {"cond": WayBack.cond, "call": WayBack.call, "map": WayBack.map, "loop": WayBack.loop}
+INTO = {"cond": WayBack.cond, "call": WayBack.call, "apart": WayBack.call, "map": WayBack.map, "loop": WayBack.loop}
 
 
 def first_place(mask):

@@ -13,12 +13,14 @@ from ..common.frames import user_level
 from ..values.status import PASSED, failed, passed
 from .flags import NO, BirthFlags, anywhere, is_infinite, is_nan, one_or_other
 from .forward import first_birth, warned_lines
+from .iterations import iterations
 from .plain import PlainCall
 from .replay import Replay, remembering, value_at
 from .story import error_of, indexed, place_of_result
 from .walk import Birth, Lost, WayBack, first_place
 from .words import ACTION, BORN, REACHING, words_asked
 
+MADE_BY = {"nan": ("invalid",), "inf": ("divide", "overflow")}
 TESTS = {"nan": is_nan, "inf": is_infinite}
 REGISTRIES = {}  # file -> what Python notes of the warnings given there
 TRIES = 16  # bound: bad numbers of a result that are followed, until one was born in the call
@@ -150,10 +152,10 @@ class NumberCheck:
             known = known or bool(places)
             if came is not None:
                 replay.left = list(self.log)
-                clean = [cleaned(x, word) for x in operands]
-                places = self.bad_results(replay.values(self.original, clean), word)
-                env = replay.values(self.original, clean) if places else env
-            found = self.born(replay, env, word, places)
+                operands = [cleaned(x, word) for x in operands]
+                env = replay.values(self.original, operands)
+                places = self.bad_results(env, word)
+            found = self.born(replay, operands, env, word, places)
             if found is not None:
                 return found, True
             if came is not None:
@@ -166,6 +168,16 @@ class NumberCheck:
         text = f"{' or '.join(self.debug.words)} in a result of {self.name}, as it was compiled"
         return NumericalError(message(text, None, f"{what}\nWrite jit(f, exact=True) for a program without rewrites."))
 
+    def earliest(self, replay, operands, word, birth):
+        """A Birth in what is computed once more on the way back, where trips come in reverse: the first of the same
+        instruction."""
+        source = birth.step.eqn.source
+        if source is None or source.mark or not any(loop.back for loop in iterations(birth.step.trips)):
+            return birth
+        replay.left = list(self.log)
+        found = first_birth(replay, self.original, operands, MADE_BY[word], of=source)
+        return birth if found is None else found[1]._replace(path=(found[1].step, *birth.path[1:]))
+
     def bad_results(self, env, word):
         """[(position, mask)] of results in which there is a bad number."""
         found = []
@@ -175,7 +187,7 @@ class NumberCheck:
                 found.append((self.original.results.index(r), mask))
         return found
 
-    def born(self, replay, env, word, places):
+    def born(self, replay, operands, env, word, places):
         """The error of the first that was born here, None where all have come from what was written in the program."""
         for position, mask in places:
             for flat in np.flatnonzero(mask)[:TRIES]:
@@ -185,6 +197,7 @@ class NumberCheck:
                 except Lost:
                     continue
                 if isinstance(back, Birth):
+                    back = self.earliest(replay, operands, word, back)
                     return error_of(word, back, self.name, place_of_result(self.captured, position, index))
         return None
 

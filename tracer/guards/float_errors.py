@@ -54,7 +54,7 @@ def quiet():
     return False
 
 
-def raising():
+def words_raised():
     """What the caller's state asks to raise, by the words of `jit(f, debug=)`."""
     return tuple([RAISED[found] for found, error in np.geterr().items() if error == "raise" and found in RAISED])
 

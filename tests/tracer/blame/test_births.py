@@ -143,6 +143,48 @@ def test_derivatives_of_loops_name_the_iteration_of_the_loop_as_it_is_written():
         assert error.adjoint and error.text == "d = np.sqrt(np.abs(x - i))" and iterations(error) == (731,)
 
 
+def test_the_way_back_through_a_loop_whose_trips_data_decide():
+    def distances(x):
+        k, s = 0, 0.0
+        while k < 3000:
+            d = x - k
+            q = d * d
+            s = s + np.sqrt(q)
+            k += 1
+        return s
+
+    error = blamed(grad(jit(distances, debug="nan")), 2731.0)
+    assert error.adjoint and error.text == "q = d * d" and iterations(error) == (2731,)
+
+    def roots(x):
+        k, s = 0, 0.0
+        while k < 3000:
+            d = x - 0.001 * k
+            s = s + np.sqrt(d)
+            k += 1
+        return s
+
+    error = blamed(grad(jit(roots, debug="nan")), 1.5)  # which are computed again on the way back, the last first
+    assert not error.adjoint and error.text == "s = s + np.sqrt(d)" and iterations(error) == (1501,)
+
+
+def test_loops_in_loops_on_the_way_back():
+    def squares(a):
+        s = 0.0
+        for i in range(a.shape[0]):
+            t = 0.0
+            for j in range(2, a.shape[1]):
+                p = a[i, j] * a[i, j]
+                t = t + np.sqrt(p)
+            s = s + t * t
+        return s
+
+    a = np.ones((20, 30))
+    a[7, 11] = 0.0
+    error = blamed(grad(jit(squares, debug="nan")), a)
+    assert (error.text, error.index, iterations(error)) == ("p = a[i, j] * a[i, j]", (7, 11), (7, 9))
+
+
 def test_a_rule_by_hand_and_forward_mode():
     @custom_vjp
     def squared(x):
@@ -157,6 +199,14 @@ def test_a_rule_by_hand_and_forward_mode():
     assert error.text == "slope = np.log(x)" and error.index == (1,)
     error = blamed(jacfwd(jit(lambda x: np.arctanh(x) * x, debug="inf")), np.array([1.0]))
     assert error.word == "inf"
+
+
+def test_pullbacks_and_checkpoints():
+    f = jit(lambda x: np.sqrt((x * x).sum()), debug="nan")
+    _, back = wengert.vjp(f, np.zeros(2))
+    assert blamed(back, 1.0).expression == "x * x"
+    error = blamed(grad(jit(lambda x: wengert.checkpoint(lambda v: np.sqrt((v * v).sum()))(x), debug="nan")), np.zeros(2))
+    assert error.expression == "v * v" and error.adjoint
 
 
 def test_lanes():
