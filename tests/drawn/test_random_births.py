@@ -7,7 +7,7 @@ from random_births import FORMS, Drawn, outcome
 @pytest.mark.parametrize("engine", ["xla", "native", "numpy"])
 def test_a_sample_is_named(engine):
     seeds = {}
-    for seed in range(200):  # one of each form
+    for seed in range(400):  # one of each form
         seeds.setdefault(Drawn(seed).form, seed)
     assert len(seeds) == len(FORMS)
     assert {form: outcome(seed, engine) for form, seed in seeds.items()} == dict.fromkeys(seeds, "right")

@@ -30,7 +30,10 @@ SAFE = (  # of a vector: another one, of numbers between 0.1 and 10
     "np.sqrt({0} * {1}) + 0.1", "np.cumsum({0}) / {0}.size + 0.1", "({0} + {1}).mean() + 0.1 * {0}",
 )  # fmt: skip
 AFTER = ("{0}.sum()", "{0}.mean()", "({0} * {1}).sum()", "{0} @ {1}", "np.concatenate([{0}, {1}])", "{0} - {1}")
-FORMS = ("straight", "loop", "rows", "nested", "store", "while", "branch", "helper", "lane", "adjoint", "adjoint loop")
+FORMS = (
+    "straight", "loop", "rows", "nested", "store", "while", "branch", "helper", "lane", "adjoint", "adjoint loop", "wander",
+    "gather", "matrix", "side in loop", "adjoint while", "adjoint nested", "lane loop", "list",
+)  # fmt: skip
 
 
 class Drawn:
@@ -175,6 +178,72 @@ class Drawn:
         self.lines += ["        r = np.sqrt(y)", "        s = s + r"]
         self.told, self.variable, self.adjoint, self.wrap = (self.trip,), None, True, grad
         return "s"
+
+    def of_wander(self):
+        """A number that goes from place to place while the loop goes on."""
+        self.array(self.trips)[self.trip] = -0.5
+        self.lines += ["    u = x", "    for i in range(b.shape[0]):", "        z = np.where(x > 9.0, np.log(x - 20.0), x)"]
+        self.born(f"        y = {self.op('b[i]')}")
+        self.lines.append(f"        u = 0.5 * np.roll(u, 1) + 0.1 * z + np.where(np.arange(x.size) == {self.at}, y, 0.1)")
+        self.told = (self.trip,)
+        return self.pick.choice(["u", "u.sum()"])
+
+    def of_gather(self):
+        order = list(range(self.size))
+        self.pick.shuffle(order)
+        self.array(self.size)[order[self.at]] = -0.5
+        self.lines.append(f"    order = np.array({order})")
+        self.born(f"    y = {self.op('b[order]')}")
+        self.index = (self.at,)
+        return self.pick.choice(["np.sort(y)", "y[::-1][order]", "np.stack([y, y]).T.ravel()", "np.pad(y, 2)"])
+
+    def of_matrix(self):
+        self.array(self.trips, self.size)[self.trip, self.at] = -0.5
+        self.born(f"    y = {self.op('b')} + {self.vector()}")
+        self.index = (self.trip, self.at)
+        return self.pick.choice(["y @ x", "y.T @ y", "y.sum(axis=0)", "np.einsum('ij,j->i', y, w)", "y.reshape(-1)[::-1]"])
+
+    def of_side_in_loop(self):
+        self.array(self.trips)[self.trip] = -0.5
+        self.lines += ["    s = 0.5", "    for i in range(b.shape[0]):", "        if b[i] < 0.0:"]
+        self.born(f"            s = s + {self.op('b[i]')}")
+        self.lines += ["        else:", "            s = 0.5 * s + b[i]"]
+        self.told, self.variable = (self.trip,), "s"
+        return "s"
+
+    def of_adjoint_while(self):
+        self.array(self.trips)[self.trip] = 0.0
+        self.lines += ["    s, k = 0.5, 0", "    while k < b.shape[0]:", "        t = b[k]"]
+        self.born("        y = t * t")
+        self.lines += ["        s = s + np.sqrt(y)", "        k = k + 1"]
+        self.told, self.variable, self.adjoint, self.wrap = (self.trip,), None, True, grad
+        return "s"
+
+    def of_adjoint_nested(self):
+        self.array(self.trips, self.inner)[self.trip, self.column] = 0.0
+        self.lines += ["    s = 0.5", "    for i in range(b.shape[0]):", "        r = 0.1"]
+        self.lines += ["        for j in range(b.shape[1]):", "            t = b[i, j]"]
+        self.born("            y = t * t")
+        self.lines += ["            r = r + np.sqrt(y)", "        s = s + r * r"]
+        self.told, self.variable, self.adjoint, self.wrap = (self.trip, self.column), None, True, grad
+        return "s"
+
+    def of_lane_loop(self):
+        self.array(self.inner, self.trips)[self.column, self.trip] = -0.5
+        self.lines += ["    s = 0.5", "    for i in range(b.shape[0]):"]
+        self.born(f"        y = {self.op('b[i]')}")
+        self.lines.append("        s = 0.5 * s + y")
+        self.told, self.lane = (self.trip,), self.column
+        self.wrap = lambda f: vmap(f, in_axes=(0, None, None))
+        return "s * x"
+
+    def of_list(self):
+        self.array(self.trips)[self.trip] = -0.5
+        self.lines += ["    h = []", "    for i in range(b.shape[0]):"]
+        self.born(f"        y = {self.op('b[i]')}")
+        self.lines.append("        h.append(0.5 * y)")
+        self.told = (self.trip,)
+        return self.pick.choice(["np.array(h)", "sum(h)", "h"])
 
     def function(self):
         text = "\n".join(["import numpy as np", *self.head, "def f(b, x, w):", *self.lines]) + "\n"
