@@ -20,6 +20,7 @@ from .tracer.common.errors import (
     DerivativeError,
     Fallback,
     LeakError,
+    NumericalError,
     ShapeError,
     UnsupportedError,
     WengertError,
@@ -31,7 +32,8 @@ from .tracer.scipy_api import handlers as scipy_api
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "Profile", "ShapeError",
+    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "NumericalError", "Profile",
+    "ShapeError",
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",

@@ -54,7 +54,7 @@ def batch_into(build, func, operands, batched, size):
         if not any(flags) and not eqn.effect:
             build.replay(eqn, env)
             continue
-        build.locate, build.source = None, eqn.source
+        build.locate, build.source = None, eqn.source and eqn.source.in_lanes()
         xs = [env.get(x, x) for x in eqn.operands]
         out = BATCH[eqn.op](size, flags, *xs, **eqn.attrs)
         for r, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):

@@ -26,15 +26,17 @@ class Source:
     """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
 
     rules: the rules of the user's that made the equation in place of what stood there; callers: the qualified names of
-    the user's functions around the one it stands in, the outermost first, as far as that is known.
+    the user's functions around the one it stands in, the outermost first, as far as that is known; lanes: how many
+    leading axes of its values number the lanes of a `vmap`.
     """
 
-    __slots__ = ("code", "lasti", "mark", "rules", "callers")
+    __slots__ = ("code", "lasti", "mark", "rules", "callers", "lanes")
     code: CodeType
     lasti: int
     mark: str
     rules: tuple[Any, ...]
     callers: tuple[str, ...]
+    lanes: int
 
     def __init__(
         self,
@@ -43,16 +45,26 @@ class Source:
         mark: str = "",
         rules: tuple[Any, ...] = (),
         callers: tuple[str, ...] = (),
+        lanes: int = 0,
     ) -> None:
-        self.code, self.lasti, self.mark, self.rules, self.callers = code, lasti, mark, rules, callers
+        self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
+        self.callers, self.lanes = callers, lanes
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
-        return Source(self.code, self.lasti, mark, (), self.callers)
+        return self._like(mark, (), 0)
 
     def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
-        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), self.callers)
+        return self._like(self.mark, (*self.rules, rule), self.lanes)
+
+    def in_lanes(self) -> Source:
+        """The same place, of values that have one more leading axis, of lanes."""
+        return self._like(self.mark, self.rules, self.lanes + 1)
+
+    def _like(self, mark: str, rules: tuple[Any, ...], lanes: int) -> Source:
+        """The same place, of an equation that was derived otherwise."""
+        return Source(self.code, self.lasti, mark, rules, self.callers, lanes)
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
@@ -100,15 +112,13 @@ class KeptSource(Source):
         mark: str = "",
         rules: tuple[Any, ...] = (),
         callers: tuple[str, ...] = (),
+        lanes: int = 0,
     ) -> None:
         """kept: (file, qualified name of the function, position)."""
-        self.kept, self.mark, self.rules, self.callers = kept, mark, rules, callers
+        self.kept, self.mark, self.rules, self.callers, self.lanes = kept, mark, rules, callers, lanes
 
-    def marked(self, mark: str) -> KeptSource:
-        return KeptSource(self.kept, mark, (), self.callers)
-
-    def by(self, rule: Any) -> KeptSource:
-        return KeptSource(self.kept, self.mark, (*self.rules, rule), self.callers)
+    def _like(self, mark: str, rules: tuple[Any, ...], lanes: int) -> KeptSource:
+        return KeptSource(self.kept, mark, rules, self.callers, lanes)
 
     def position(self) -> Place:
         return self.kept[2]

@@ -8,6 +8,7 @@ import threading
 
 from ...backends.xla import dispatch
 from ...ir.parameters import declared
+from ..blame.watch import Debug
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
@@ -55,12 +56,16 @@ class Compiled(Inspecting):
         tier=None,
         named=None,
         whole=False,
+        debug=None,
+        twin=None,
         make=None,
         root=None,
     ):
-        """make: of what was given to the transform, the function to be traced, where several functions that are made
-        alike share all this; root: the user's function at the bottom of the first of them."""
+        """debug: what calls are watched for, a `Debug`; twin: (what was given to the transform, a Debug) -> the same
+        function, watched for that; make: of what was given to the transform, the function to be traced, where several
+        functions that are made alike share all this; root: the user's function at the bottom of the first of them."""
         self.has_plain, self.whole, self.make = plain is not None, whole, make
+        self.debug, self.twin, self.twins = debug, twin, {}
         self.is_of_compiled = hasattr(plain, "compiled")
         self.cell = None if make is None else CalleeCell()
         self._function, self._plain = (function, plain) if make is None else (None, None)
@@ -68,7 +73,8 @@ class Compiled(Inspecting):
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
-        self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
+        self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
+        self.device, self.engine, self.native = dispatch.find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         if make is not None and self.signature is not None:
@@ -82,7 +88,7 @@ class Compiled(Inspecting):
         self.warned = set()  # the texts of the Fallback warnings given
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience = threading.RLock(), Patience()
-        self.cache = cache_for(cache, self)
+        self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
 
@@ -94,7 +100,8 @@ class Compiled(Inspecting):
     @property
     def plain(self):
         """The user's own function, in a call; None where plain Python has none."""
-        return self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
+        found = self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
+        return found if self.debug is None or found is None else self.debug.plain(found)
 
     def callee(self):
         """The Callee of the call that this thread runs."""
@@ -161,8 +168,11 @@ class Compiled(Inspecting):
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
-        if not float_errors.quiet() and self.has_plain and not any(map(dispatch.is_device_array, leaves)):
-            return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
+        if not float_errors.quiet() and not any(map(dispatch.is_device_array, leaves)):
+            if self.has_plain:
+                return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
+            if self.debug is None and (words := float_errors.words_raised()):
+                return self.watched_for(words)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -204,6 +214,14 @@ class Compiled(Inspecting):
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         with left_to_python(self, text):
             return self.plain(*args, **kwargs)
+
+    def watched_for(self, words):
+        """The same derivative, which raises where the caller's error state asks for it: plain Python has none."""
+        if self.cell is not None:  # shared, as this is
+            return self.twin(self.cell.callee.given, Debug(words))
+        if words not in self.twins:
+            self.twins[words] = self.twin(self._function.__wrapped__, Debug(words))
+        return self.twins[words]
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""

@@ -15,9 +15,10 @@ from .inner import name_of
 from .jit import compiled_as
 
 
-def compiled(rule, function, prefix, *options):
+def compiled(rule, function, prefix, *options, debug=None):
     """The compiled transform of a function. rule(function, its signature, *options, args, kwargs) is what it does in a
-    trace."""
+    trace; debug: what its calls are watched for, a `Debug`, where that is not what those of the function are."""
+
     def make(function):
         signature = signature_of(function)
 
@@ -35,7 +36,8 @@ def compiled(rule, function, prefix, *options):
             "named": named_of(function) if prefix == "grad" else (),
         }
 
-    return compiled_as(make, function, (rule, prefix, *options), said)
+    twin = lambda function, debug: compiled(rule, function, prefix, *options, debug=debug)
+    return compiled_as(make, function, (rule, prefix, *options), said, twin=twin, debug=debug)
 
 
 def compiled_once(rule, function, prefix, *options):

@@ -29,6 +29,7 @@ from ..values.storage import current_trace
 from .compiled import signature_of
 from .differentiable import check_floating, check_function, compiled, compiled_once
 from .inner import Inner, wrapped
+from .jit import debug_of
 from .linear_maps import Push, TracedPullback, jvp
 from .transforms import as_key, selection, slope_of
 from .typed import Argnums, CompiledFunction, P, R
@@ -141,9 +142,8 @@ def _linearized(function, signature, primals):
     late, residuals, results = _halved(inner, selected)
     seeds = {i: inner.leaves[i].type for i in selected}
     captured = inner.captured
-    push = TracedPullback(
-        late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent"
-    )
+    kinds = [o.kind or ARRAY for o in captured.outs]
+    push = TracedPullback(late, seeds, kinds, captured.tree, captured.order, "tangent", debug_of(function))
     return inner.returned(results), push, [wrapped(r, ARRAY) for r in residuals]
 
 

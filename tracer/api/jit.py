@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from ..blame.watch import Debug
 from ..cache.keep import is_unkept
 from ..call import shared
 from ..call.callee import Callee
@@ -19,7 +20,8 @@ from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
-SAID = ("exact", "engine", "memory", "native", "whole")  # options by which functions made alike are told apart
+SAID = ("exact", "engine", "memory", "native", "whole", "debug")  # options by which functions made alike are told apart
+ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
 @overload
@@ -35,6 +37,7 @@ def jit(
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
     whole: bool = False,
+    debug: str | tuple[str, ...] | None = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -49,6 +52,7 @@ def jit(
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
     whole: bool = False,
+    debug: str | tuple[str, ...] | None = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -63,6 +67,7 @@ def jit(
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
     whole: bool = False,
+    debug: str | tuple[str, ...] | None = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -76,6 +81,7 @@ def jit(
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
     whole: bool = False,
+    debug: str | tuple[str, ...] | None = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -107,6 +113,13 @@ def jit(
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside
             objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
             differs and both values.
+    debug:  what to look for in every call, of "nan", "inf" (numbers that arrive in a result, or in what the function
+            writes), "invalid", "divide", "overflow" (NumPy's floating-point errors, wherever they happen), or a tuple
+            of them. Where one is found nothing is written, and NumericalError names the line where it was born, the
+            variable and index, the iteration of each loop, whether in a derivative, and the operands. With "warn" among
+            them, which alone stands for NumPy's three, it is a RuntimeWarning at that line, and the call goes on.
+            Derivatives of what is so compiled are watched too. None: the words that the environment variable
+            WENGERT_DEBUG names, or none.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
@@ -128,6 +141,7 @@ def jit(
             "memory": memory,
             "native": native,
             "whole": whole,
+            "debug": debug,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -155,8 +169,12 @@ def jit(
         )
     if whole:
         refuse_generator(function)
+    debug = debug_of(function, debug)
+    if debug is not None and tier is not None:
+        text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
+        raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
-    options["whole"] = whole
+    options["whole"], options["debug"] = whole, debug
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
@@ -169,9 +187,19 @@ def itself(function):
     return function
 
 
+def debug_of(function, asked=None):
+    """What calls of a function made of `function` are watched for: what is asked, else what that is watched for, else
+    what the environment names."""
+    if asked is not None:
+        return asked if isinstance(asked, Debug) else Debug(asked)
+    inner = getattr(getattr(function, "compiled", None), "debug", None)
+    return inner if inner is not None or not ENVIRONMENT else Debug(ENVIRONMENT)
+
+
 def compiled_as(make, function, kind, details, **options):
     """The function a user calls: `make(function)`, compiled. Functions made alike share what is traced, where a key can
     say so: kind, and the options, are part of that. details(): what else a Compiled is made with."""
+    options["debug"] = debug_of(function, options.get("debug"))
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

@@ -25,7 +25,7 @@ from ..values.storage import current_trace
 from .compiled import Compiled, signature_of
 from .differentiable import check_floating, check_function, compiled_once
 from .inner import Inner, as_traced, like_type, wrapped
-from .jit import wrapper
+from .jit import debug_of, wrapper
 from .typed import Aux, R, Ts
 
 
@@ -66,10 +66,11 @@ class TracedPullback:
     """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from
     tangents to tangents."""
 
-    def __init__(self, func, seeds, kinds, tree, order, what="cotangent"):
-        """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts."""
+    def __init__(self, func, seeds, kinds, tree, order, what="cotangent", debug=None):
+        """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts; debug:
+        what its calls are watched for."""
         self.func, self.seeds, self.kinds, self.tree, self.order, self.what = func, seeds, kinds, tree, order, what
-        made = Compiled(self.run, name="pullback")
+        made = Compiled(self.run, name="pullback", debug=debug)
         self.compiled = wrapper(made.front.own, made.front.call, self.run)
 
     def run(self, cotangents, residuals):
@@ -98,7 +99,8 @@ def _vjp(function, signature, primals, has_aux):
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]
-    back = TracedPullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree, pytree.key_order(primals))
+    kinds, order = [kind_of(x).kind for x in inner.leaves], pytree.key_order(primals)
+    back = TracedPullback(rest, seeds, kinds, tree, order, debug=debug_of(function))
     return inner.returned(results), main_tree, back, residuals
 
 

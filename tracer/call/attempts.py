@@ -18,7 +18,7 @@ from ..capture.remaking import is_value
 from ..capture.suspended import refuse_generator
 from ..common import events, progress
 from ..common.errors import UnsupportedError, Untold, WengertError, called_outside, is_own, message
-from ..common.frames import without_internals
+from ..common.frames import raises_for_user, without_internals
 from ..guards import guard, patched_numpy
 from ..guards.by_class import InstanceCell, beginning, present
 from ..guards.instances import hidden
@@ -75,6 +75,8 @@ class Attempts:
         ):
             captured, choices = self.captured(kinds, given, path)
         spend_equations(captured.func.count())
+        if self.compiled.debug is not None:
+            self.compiled.debug.watch(captured, self.compiled.name)
         captured.notes += kept
         self.pinned = self.pinned or captured.outside.pins
         if captured.outside.alone:
@@ -124,6 +126,7 @@ class Attempts:
         """A `with` around a trace."""
         return self.compiled.cache.watch()
 
+    @raises_for_user
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those
         in at every call."""
@@ -139,6 +142,7 @@ class Attempts:
         more = set(first[0].outside.worth_promoting()) - self.fixed | self.changing() - promoted
         return more and self.taking_in(kinds, begun, promoted, more)[0] or first
 
+    @raises_for_user
     def taking_in(self, kinds, begun, sure, places):
         """-> (the trace that takes in the numbers at `sure` and as many of those at `places` as can be, None where
         that is none of these; the places it takes in). The others are fixed."""

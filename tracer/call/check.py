@@ -22,7 +22,7 @@ from ..capture.capture import capture
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.compare import difference, kinds_differ
-from ..common.errors import CheckError, WengertError, message
+from ..common.errors import CheckError, WengertError, as_seen, message
 from ..guards.draw_sources import put_back, states
 from ..guards.free_variables import Reach
 from ..guards.outside import gathered
@@ -41,7 +41,11 @@ def cross_checked(compiled, function):
     def call(*args, **kwargs):
         if any(isinstance(x, Traced) for x in pytree.leaves((args, kwargs))):
             return compiled.front.call(*args, **kwargs)
-        return Comparison(compiled, function, args, kwargs).run()
+        try:
+            return Comparison(compiled, function, args, kwargs).run()
+        except BaseException as error:
+            as_seen(error)
+            raise
 
     return call
 

@@ -12,6 +12,7 @@ import time
 
 from ...backends.xla import dispatch
 from ..common import events
+from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice
 from .receipt import loop_trip_counts
@@ -37,6 +38,7 @@ class Contest:
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.spent = [], []  # seconds of compiled calls, and of plain ones
 
+    @raises_for_user
     def __call__(self, callee, /, *args, **kwargs):
         """A call of the function of a Callee, answered by the one whose turn it is."""
         if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call
@@ -108,6 +110,7 @@ def contests(entry, here):
     if (
         not compiled.has_plain
         or compiled.whole
+        or compiled.debug is not None
         or compiled.is_of_compiled
         or not entry.numpy
         or compiled.device is not None

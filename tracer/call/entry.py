@@ -15,6 +15,7 @@ from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
 from ..common.errors import UnsupportedError, Untold
+from ..common.frames import raises_for_user
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..program import autotune, backend_choice, outlined, trap
@@ -316,6 +317,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         return self.compiled.reason_for(self)
 
     # -- running -----------------------------------------------------------------------------------
+    @raises_for_user
     def launch(self, here, everything):
         """The raw results for arguments and inputs."""
         if forked.Process.forked:

@@ -21,6 +21,7 @@ from ..capture.signature import kind_for
 from ..common import events, pytree
 from ..common.errors import (
     REFUSALS,
+    Debugged,
     IntegerOverflow,
     Overran,
     Overrun,
@@ -31,6 +32,7 @@ from ..common.errors import (
     message,
     warn_fallback,
 )
+from ..common.frames import raises_for_user
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
@@ -42,6 +44,7 @@ TRIED = 64  # bound: calls of a piece after which one that has no program is lef
 TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
 ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
 NOTHING = contextlib.nullcontext()
+UNDIVIDED = Overrun, Debugged  # refusals of what the pieces would be too, or is to stop where the user can look around
 CONTAINERS = list, tuple, dict, set, frozenset
 
 
@@ -145,6 +148,7 @@ class Fallbacks:
                 self.elsewhere().append(refused)
         raise refused from error
 
+    @raises_for_user
     def again(self, leaves, reason, given, here=None):
         """The call where its program has ended before anything happened; reason: why, or the refusal that it raised.
         Where `here` takes in ints from outside, they are relied on from now on."""
@@ -158,6 +162,7 @@ class Fallbacks:
             raise reason
         return self.refused_call(leaves, Refused(reason), given)
 
+    @raises_for_user
     def retold(self, leaves, untold, given):
         """The call that ends with an exception of which Python alone can make the parts: Python makes it."""
         if not self.is_answerable():
@@ -226,7 +231,7 @@ class Fallbacks:
         """The user's function with what can be compiled of it compiled."""
         self.compiled.unshare()  # the pieces are this function's
         plain = self.compiled.plain
-        divides = isinstance(plain, types.FunctionType) and not isinstance(error, Overrun)  # which its pieces would too
+        divides = isinstance(plain, types.FunctionType) and not isinstance(error, UNDIVIDED)
         line = line_of(error, plain.__code__) if divides else None
         known = self.parts.get(line)
         if known is None or not known.stands_for(plain):

@@ -30,6 +30,7 @@ from ...backends.xla import dispatch
 from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
+from ..common.errors import as_seen
 from ..common.frames import GENERATED
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
@@ -116,7 +117,7 @@ class InlineCache:
             "FAILURES": dispatch.FAILURES,
             **NAMED,
         }
-        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
+        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet, "seen": as_seen}
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
         CACHES.add(self)
@@ -168,7 +169,11 @@ class InlineCache:
         lines = [
             f"def around({', '.join(self.free)}):",
             f"    def call({head}):",
-            *("        " + line for line in [every, *before, *hot, *behind]),
+            "        try:",
+            *("            " + line for line in [every, *before, *hot, *behind]),
+            "        except BaseException as error:",
+            "            seen(error)",
+            "            raise",
         ]
         code = compile("\n".join(lines), GENERATED, "exec")
         for _ in range(2):
@@ -278,7 +283,8 @@ class InlineCache:
         if apart is None:
             return None
         tests += apart
-        if entry.numpy and entry.compiled.has_plain and any(v.captured.heeds for v in here.versions):
+        asks = entry.compiled.has_plain or entry.compiled.twin is not None and entry.compiled.debug is None
+        if entry.numpy and asks and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = Hit(self.space, entry, here, k, leaves, given, lookups)
         found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]

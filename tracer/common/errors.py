@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.source import Source
-from .frames import caller_of, user_level
+from .frames import caller_of, is_meant, is_ours, user_level, without_internals
 
 SPELLED = (
     bool,
@@ -90,6 +90,10 @@ class Overran(Overrun):
     """A program that takes too long to trace."""
 
 
+class Debugged(UnsupportedError):
+    """A function starts a debugger, which is to stop in its own frame."""
+
+
 class Unsettled(UnsupportedError):
     """A function that is to be traced anew at each call; those that its traces were made for are still compiled."""
 
@@ -148,6 +152,32 @@ class RuleError(DerivativeError, NotImplementedError):
 class CheckError(WengertError, AssertionError):
     """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
     `rule`. The message says where."""
+
+
+class NumericalError(WengertError, FloatingPointError):
+    """A number was born that `jit(f, debug=)`, or NumPy's error state around a derivative, asks to hear of.
+
+    word: what it was, of those asked for; file, line, text: the user's line; expression: the part of it that was
+    computed; variable, index: the variable that holds the number, and where in it; trips: (((file, line) of the loop,
+    the iteration, from 0), ...), outermost first; lane: of a `vmap`; adjoint: whether it is part of a derivative of the
+    line; operands: {how they are spelled: their values, as text}; result: where it arrives; cause_line: the line in
+    which the infinity was born that a NaN was made of.
+    """
+
+    word: str | None = None
+    file: str | None = None
+    line: int | None = None
+    text: str | None = None
+    expression: str | None = None
+    variable: str | None = None
+    index: tuple[int, ...] = ()
+    trips: tuple[Any, ...] = ()
+    lane: int | tuple[int, ...] | None = None
+    adjoint: bool = False
+    operands: dict[str, str] = {}
+    result: str | None = None
+    cause_line: int | None = None
+
 
 # what is said of a program, not of the function it was made of: plain Python has an answer where these are raised
 REFUSALS = ConcretizationError, LeakError, UnsupportedError, IntegerOverflow
@@ -210,6 +240,13 @@ def called_outside(function: Any, args: Any, kwargs: Any) -> Any:
                 break
             at = at.__context__
         raise
+
+
+def as_seen(error: BaseException) -> None:
+    """Take our frames out of the traceback of an exception that leaves a compiled function. One that nobody meant to
+    raise, for it comes from the midst of our code, keeps them."""
+    if isinstance(error, WengertError) or is_meant(error.__traceback__):
+        without_internals(error, is_ours)
 
 
 def is_own(error: BaseException) -> bool:

@@ -31,6 +31,7 @@ CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
 OUTERMOST = 16  # bound: functions around a line that are noted
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
+RAISING = set()  # code of ours that raises for the user
 
 
 def internal(code):
@@ -165,8 +166,26 @@ def variable_name(thing):
     return None
 
 
-def without_internals(error):
-    """`error`, and those it came from, with our own frames taken out of the tracebacks; the user's stay."""
+def raises_for_user(function):
+    """Decorates a function of ours that raises what the user is to see, as if the user's line had raised it."""
+    RAISING.add(function.__code__)
+    return function
+
+
+def is_meant(tb):
+    """Whether a traceback ends in the user's code, or a library's that it has called, or where we raise for the
+    user."""
+    if tb is None:
+        return False
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    code = tb.tb_frame.f_code
+    return code in RAISING or not is_ours(code)
+
+
+def without_internals(error, hidden=internal):
+    """`error`, and those it came from, with our own frames taken out of the tracebacks; the user's stay. hidden:
+    whether the frame of a code object is one to be taken out."""
     todo, seen = [error], set()
     while todo:
         e = todo.pop()
@@ -174,16 +193,16 @@ def without_internals(error):
             continue
         seen.add(id(e))
         todo += [e.__cause__, e.__context__]
-        _strip(e)
+        _strip(e, hidden)
     return error
 
 
-def _strip(error):
+def _strip(error, hidden):
     kept = []
     tb = error.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
-        if not internal(code):
+        if not hidden(code):
             if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
                 kept.pop()
             kept.append(tb)

@@ -19,6 +19,7 @@ DIVIDING = {"div", "quotient", "rem", "pow", "integer_pow"}  # of integers
 SAFE = {op.name for op in OPS.values() if op.traits & {"exact", "moves", "joins"}}
 SAFE |= {"constant", "iota", "dynamic_update_slice", "gather", "scatter", "rounded"}
 WRAPPING = {"add", "sub", "mul", "neg", "abs"}  # of NumPy's single integers, which tell of it, as arrays do not
+RAISED = {"invalid": "invalid", "divide": "divide", "over": "overflow"}
 TEXT = "NumPy's floating-point errors {} here, by np.errstate or np.seterr"
 HINT = "Test for what would raise, or let NumPy go on around the call."
 
@@ -51,6 +52,11 @@ def quiet():
         Known.state = state
         return True
     return False
+
+
+def words_raised():
+    """What the caller's state asks to raise, by the words of `jit(f, debug=)`."""
+    return tuple([RAISED[found] for found, error in np.geterr().items() if error == "raise" and found in RAISED])
 
 
 def errstate_text():

@@ -10,6 +10,7 @@ from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
 from ..common.errors import REFUSALS, Untold
+from ..common.frames import raises_for_user
 from ..guards.effects import store_all
 from ..values.acting import acts
 from ..values.status import failure
@@ -85,6 +86,7 @@ class Specialisation:
         """The types of its arguments and inputs."""
         return self.types, [p.type for p in self.captured.func.params]
 
+    @raises_for_user
     def finish(self, raw, leaves, numpy, again, given=None):
         """Turn raw results into what the function returns; what it changes is written last, all or none.
 
@@ -102,7 +104,8 @@ class Specialisation:
             check, error = failure(captured.checks, status)
             if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
                 return again(Untold.unless(check.told, error))
-            raise error
+            if (error := check.heard(error, leaves)) is not None:
+                raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):

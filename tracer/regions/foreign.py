@@ -41,7 +41,8 @@ from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import variants_in
 from .convert import CELL
-from .foreign_effects import act, is_users, name_of
+from .debuggers import is_debugger, is_off, refuse_debugger
+from .foreign_effects import act, is_unheard, is_users, level_of, name_of
 from .host_calls import host_call, may_be_called, or_hosted
 
 TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
@@ -95,8 +96,16 @@ def foreign(f):
     if found == READS:
         return functools.partial(ask, f)
     if found == ACTS:
-        return functools.partial(act, f)
+        return functools.partial(act if place_of(f)[0] != "logging" else logged, f)
     return functools.partial(refuse_call, f, found)
+
+
+def logged(f, /, *args, **kwargs):
+    """A message to a logger: none of the program's while nobody hears it, which is asked at every call."""
+    if is_unheard(f, args) and current_trace().root.outside.acted is None:
+        if not ask(f.__self__.isEnabledFor, level_of(f, args)):
+            return None
+    return act(f, *args, **kwargs)
 
 
 def dumped(f, /, *args, **kwargs):
@@ -253,6 +262,8 @@ def numeric(x, failed):
 
 def refuse_call(f, found, /, *args, **kwargs):
     name = place_of(f)[1]
+    if is_debugger(f):
+        return None if f is breakpoint and ask(is_off) else refuse_debugger(name_of(f))
     if TIMELESS.get(name, 99) <= len(args):
         return f(*args, **kwargs) if name != "localtime" else ask(f, *args)
     what = (

@@ -148,9 +148,8 @@ def explicit(f, args, kwargs):
 def record(f, args, kwargs):
     """A message to a logger, of the line where it stands."""
     owner = getattr(f, "__self__", None)
-    logger, name, args = owner if isinstance(owner, logging.Logger) else None, f.__name__, list(args)
-    level = args.pop(0) if name == "log" else {"warn": "WARNING", "fatal": "CRITICAL"}.get(name, name.upper())
-    level = level if isinstance(level, int) else getattr(logging, level)
+    logger, level = owner if isinstance(owner, logging.Logger) else None, level_of(f, args)
+    args = list(args[1:] if f.__name__ == "log" else args)
     if kwargs.get("exc_info") or kwargs.get("stack_info"):
         raise UnsupportedError(
             message("a traced function logs the state of the interpreter", locate(), "Log the values alone.")
@@ -158,6 +157,22 @@ def record(f, args, kwargs):
     file, line, space = caller(kwargs.get("stacklevel", 1))
     text, *values = args
     return functools.partial(log, logger, level, file, line), (text, tuple(values)), {"extra": kwargs.get("extra")}
+
+
+def level_of(f, args):
+    """The level of a message to a logger."""
+    name = f.__name__
+    level = args[0] if name == "log" else {"warn": "WARNING", "fatal": "CRITICAL"}.get(name, name.upper())
+    return level if isinstance(level, int) else getattr(logging, level)
+
+
+def is_unheard(f, args):
+    """Whether a message is to a logger of the user's that does not take it now. The functions of the module itself set
+    up handlers too."""
+    owner = getattr(f, "__self__", None)
+    if type(owner) is not logging.Logger or f.__name__ not in LEVELS or f.__name__ == "log" and not args:
+        return False
+    return not owner.isEnabledFor(level_of(f, args))
 
 
 def log(logger, level, file, line, text, values, extra):

@@ -37,6 +37,10 @@ class Check(NamedTuple):
     args: tuple | None = None
     told: bool = True
 
+    def heard(self, error, leaves):
+        """What a call ends with that has failed this check; None: it goes on. leaves: what the program took."""
+        return error
+
 
 def passed(status):
     """Whether nothing has failed so far: a bool operand, True itself where there has been nothing to check."""

@@ -1,0 +1,71 @@
+"""Calls that plain Python answers, watched: NumPy says itself where something is born, by its error state."""
+
+import sys
+
+import numpy as np
+
+from ...ir.source import Source
+from ..common import pytree
+from ..common.errors import NumericalError, message
+from ..common.frames import internal, without_internals
+from .words import CALLED, REACHING
+
+OF = {"nan": ("invalid",), "inf": ("divide", "overflow")}
+
+
+class PlainCall:
+    """The user's function, as it is called where no program answers."""
+
+    def __init__(self, function, debug):
+        self.function, self.debug = function, debug
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__wrapped__ = function
+
+    def __call__(self, *args, **kwargs):
+        if self.debug.warns:  # as NumPy does by itself
+            return self.function(*args, **kwargs)
+        told = []
+
+        def hear(kind, flag):
+            word, source = CALLED.get(kind), line_now()
+            told.append((word, source))
+            if word in self.debug.born:
+                raise born_here(word, source, self.__name__)
+
+        try:
+            with np.errstate(divide="call", over="call", invalid="call", call=hear):
+                result = self.function(*args, **kwargs)
+        except NumericalError as error:
+            raise without_internals(error) from None
+        for word in self.debug.reaching:
+            if any(is_bad(x, word) for x in pytree.leaves(result)) and not any(
+                is_bad(x, word) for x in pytree.leaves((args, kwargs))
+            ):
+                source = next((s for w, s in told if w in OF[word]), None)
+                raise born_here(word, source, self.__name__)
+        return result
+
+
+def is_bad(x, word):
+    if not isinstance(x, float | complex | np.ndarray | np.generic):
+        return False
+    x = np.asarray(x)
+    return x.dtype.kind in "fc" and bool(REACHING[word](x).any())
+
+
+def line_now():
+    """The user's line that runs."""
+    frame = sys._getframe(2)
+    while frame is not None and internal(frame.f_code):
+        frame = frame.f_back
+    return frame and Source(frame.f_code, frame.f_lasti)
+
+
+def born_here(word, source, name):
+    """The error of what plain Python has told of."""
+    hint = "The call ran as plain Python, uncompiled; what it has written stays written."
+    error = NumericalError(message(f"{word} in {name}", source, hint))
+    error.word = word
+    if source is not None:
+        error.file, error.line, error.text = source.file, source.line, source.text
+    return error
