@@ -1,0 +1,46 @@
+"""What MkDocs calls while it makes the site: the pages of the gallery and of messages are made, and links to programs become links to pages."""
+
+import pathlib
+import re
+
+import messages
+import pictures
+from mkdocs.structure.files import File
+
+EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/gallery/(\w+)\.py\)")
+FENCE = re.compile(r"^```python\n(?=>>> )(.*?)\n*^```$", re.M | re.S)
+
+
+def on_config(config):
+    """Optional pages that are not there leave the navigation; GALLERY in it becomes the examples."""
+    pages = pathlib.Path(config.docs_dir)
+    missing = {name for name in config.extra["optional"] if not (pages / name).exists()}
+    examples = [f"gallery/{name}.md" for name in pictures.NAMES]
+
+    def settled(items):
+        for item in items:
+            if isinstance(item, dict):
+                yield {title: list(settled(x)) if isinstance(x, list) else x for title, x in item.items()}
+            elif item == "GALLERY":
+                yield from examples
+            elif item not in missing:
+                yield item
+
+    config.nav = list(settled(config.nav))
+
+
+def on_files(files, config):
+    """A page and a picture for each example, and the page of all messages."""
+    for name in pictures.NAMES:
+        files.append(File.generated(config, f"gallery/{name}.md", content=pictures.page(name)))
+        files.append(File.generated(config, f"gallery/{name}.png", content=pictures.png(name, config.extra["gallery"])))
+    files.append(File.generated(config, "messages.md", content=messages.page()))
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Sessions of the interpreter are highlighted as such; what is a program in the repository is a page here."""
+    markdown = FENCE.sub(lambda found: f"```pycon\n{found[1]}\n```", markdown)
+    if page.file.src_uri == "gallery.md":
+        markdown = markdown.replace("<!-- pictures -->", pictures.overview())
+    up = "../" * page.file.src_uri.count("/")
+    return EXAMPLE.sub(rf"]({up}gallery/\1.md)", markdown)
