@@ -41,6 +41,9 @@ def on_page_markdown(markdown, page, config, files):
     """Sessions of the interpreter are highlighted as such; what is a program in the repository is a page here."""
     markdown = FENCE.sub(lambda found: f"```pycon\n{found[1]}\n```", markdown)
     if page.file.src_uri == "gallery.md":
-        markdown = markdown.replace("<!-- pictures -->", pictures.overview())
+        markdown = pictures.overview(markdown)
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+        markdown = markdown.replace("<!-- pictures -->", pictures.strip())
     up = "../" * page.file.src_uri.count("/")
     return EXAMPLE.sub(rf"]({up}gallery/\1.md)", markdown)

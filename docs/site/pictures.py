@@ -5,11 +5,15 @@ import hashlib
 import importlib
 import io
 import pathlib
+import re
 import warnings
 
 import wengert
-from wengert.examples.gallery.__main__ import HERE, NAMES, picture
+from wengert.examples.gallery.__main__ import HERE, picture
 
+LINKED = re.compile(r"\(\.\./examples/gallery/(\w+)\.py\)")
+NAMES = LINKED.findall((pathlib.Path(__file__).parents[1] / "gallery.md").read_text())  # in the order of the page
+SHOWN = ("spheres", "gray_scott", "mandelbrot", "wave")  # on the first page
 KEPT = pathlib.Path(__file__).parents[2] / "build" / "gallery"  # pictures of programs that have not changed since
 
 
@@ -27,10 +31,20 @@ def page(name):
     return f"# {title}\n\n![{title}]({name}.png)\n\n{text}\n\n```python\n{code}```\n\n{run}\n"
 
 
-def overview():
-    """All examples as cards."""
-    cards = [f"-   [![{parts(name)[0]}](gallery/{name}.png)](gallery/{name}.md)\n\n    [{parts(name)[0]}](gallery/{name}.md)" for name in NAMES]
-    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>"
+def overview(markdown):
+    """The page of the gallery, with cards in the place of each paragraph of links: **Title**: [text](../examples/gallery/NAME.py), ..."""
+    return re.sub(r"^\*\*(.+?)\*\*: ((?:.+\n)+)", lambda found: f"## {found[1]}\n\n{cards(LINKED.findall(found[2]))}\n", markdown, flags=re.M)
+
+
+def cards(names):
+    each = [f"-   [![{parts(name)[0]}](gallery/{name}.png)](gallery/{name}.md)\n\n    [{parts(name)[0]}](gallery/{name}.md)" for name in names]
+    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(each) + "\n\n</div>"
+
+
+def strip():
+    """A row of pictures that lead to their pages."""
+    shown = "".join(f'<a href="gallery/{name}.html"><img src="gallery/{name}.png" alt="{parts(name)[0]}"></a>' for name in SHOWN)
+    return f'<p class="strip">{shown}</p>'
 
 
 def png(name, size):
