@@ -22,7 +22,7 @@ def paragraph(block, names):
     for line in block.splitlines():
         found = PARAMETER.match(line)
         if found:
-            lines += ["", f"- `{found[1]}`: {line[found.end() :]}"] if not listed else [f"- `{found[1]}`: {line[found.end() :]}"]
+            lines += [*([] if listed else [""]), f"- `{found[1]}`: {line[found.end() :]}"]
             listed = True
         elif listed and line.startswith(" "):
             lines.append("    " + line.strip())

@@ -1,4 +1,5 @@
-"""What MkDocs calls while it makes the site: the pages of the gallery and of messages are made, and links to programs become links to pages."""
+"""What MkDocs calls while it makes the site: the pages of the gallery and of all messages are made, and links to
+examples become links to their pages."""
 
 import pathlib
 import re
@@ -31,9 +32,11 @@ def on_config(config):
 
 def on_files(files, config):
     """A page and a picture for each example, and the page of all messages."""
+    kept = pathlib.Path(config.site_dir).parent / "gallery"  # pictures of programs that have not changed since
     for name in pictures.NAMES:
         files.append(File.generated(config, f"gallery/{name}.md", content=pictures.page(name)))
-        files.append(File.generated(config, f"gallery/{name}.png", content=pictures.png(name, config.extra["gallery"])))
+        picture = pictures.png(name, config.extra["gallery"], kept)
+        files.append(File.generated(config, f"gallery/{name}.png", content=picture))
     files.append(File.generated(config, "messages.md", content=messages.page()))
 
 

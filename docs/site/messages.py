@@ -1,4 +1,4 @@
-"""Every message of the package, read off its source: the words of `message(...)` and of errors raised with text, by kind."""
+"""Every message of the package, read off its sources: the words of `message(...)` and errors with a text, by kind."""
 
 import ast
 import collections
@@ -7,11 +7,11 @@ import re
 
 ROOT = pathlib.Path(__file__).parents[2]
 HOLE = "…"
-KINDS = """UnsupportedError ConcretizationError LeakError DerivativeError ShapeError CheckError IntegerOverflow NoTrip Fallback
-ValueError TypeError IndexError""".split()
-NAMED = {"CannotRoll": "UnsupportedError", "Overrun": "UnsupportedError", "Overran": "UnsupportedError", "Unsettled": "UnsupportedError",
-         "DeepRecursion": "UnsupportedError", "Untold": "UnsupportedError", "RuleError": "DerivativeError", "warn_fallback": "Fallback",
-         "CheckFailed": "CheckError"}  # fmt: skip
+KINDS = """UnsupportedError ConcretizationError LeakError DerivativeError ShapeError CheckError IntegerOverflow NoTrip
+Fallback ValueError TypeError IndexError""".split()
+SPECIAL = "CannotRoll Overrun Overran Unsettled DeepRecursion Untold".split()
+NAMED = dict.fromkeys(SPECIAL, "UnsupportedError") | {"RuleError": "DerivativeError", "warn_fallback": "Fallback"}
+SAID = re.compile(rf"\b(message|warn_fallback|with_note|{'|'.join([*KINDS, *NAMED])})\(")
 
 Message = collections.namedtuple("Message", "kind words instead module")
 
@@ -49,7 +49,7 @@ def called(node):
     return getattr(node.func, "id", getattr(node.func, "attr", ""))
 
 
-def kind_of(outer, node):
+def kind_of(outer):
     """The public kind that a call around a text makes, None where it makes no error."""
     name = called(outer)
     if name == "with_note":
@@ -58,30 +58,30 @@ def kind_of(outer, node):
     return name if name in KINDS else None
 
 
+def calls(node, function):
+    """(call, what is around it, the function it is in) for every call below a node."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield child, node, function
+        inner = child if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function
+        yield from calls(child, inner)
+
+
 def of_file(path):
-    tree = ast.parse(path.read_text())
-    module, everywhere = path.relative_to(ROOT).as_posix(), assigned(tree)
-    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-
-    def around(node, kinds):
-        while node in above and not isinstance(node, kinds):
-            node = above[node]
-        return node if isinstance(node, kinds) else None
-
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
+    text = path.read_text()
+    if not SAID.search(text):
+        return
+    tree = ast.parse(text)
+    module, everywhere, scopes = path.relative_to(ROOT).as_posix(), assigned(tree), {}
+    for node, outer, function in calls(tree, tree):
+        told = called(node) == "message"
+        kind = kind_of(outer) if told and isinstance(outer, ast.Call) else None if told else kind_of(node)
+        if not node.args or not told and (not kind or isinstance(node.args[-1], ast.Call)):
             continue
-        function = around(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        scope = {**everywhere, **(assigned(function) if function else {})}
-        if called(node) == "message" and node.args:
-            outer = above.get(node)
-            kind = kind_of(outer, node) if isinstance(outer, ast.Call) else None
-            instead = texts(node.args[2], scope) if len(node.args) > 2 else []
-            words = texts(node.args[0], scope)
-        elif (kind := kind_of(node, node)) and node.args and not isinstance(node.args[-1], ast.Call):
-            words, instead = texts(node.args[-1], scope), []
-        else:
-            continue
+        if function not in scopes:
+            scopes[function] = {**everywhere, **assigned(function)}
+        words = texts(node.args[0] if told else node.args[-1], scopes[function])
+        instead = texts(node.args[2], scopes[function]) if told and len(node.args) > 2 else []
         for text in words:
             if re.search(r"[a-z]{3}", text.replace(HOLE, "")) and " " in text:
                 yield Message(kind or "others", text, instead[0] if len(instead) == 1 else " / ".join(instead), module)
@@ -89,8 +89,9 @@ def of_file(path):
 
 def every():
     """All messages, each once, in the order of their words."""
-    rooms = [path for room in ("tracer", "autodiff", "backends", "compat") for path in sorted((ROOT / room).rglob("*.py"))]
-    found = {(m.kind, m.words): m for path in rooms for m in of_file(path)}
+    rooms = ("tracer", "autodiff", "backends", "compat")
+    paths = [path for room in rooms for path in sorted((ROOT / room).rglob("*.py"))]
+    found = {(m.kind, m.words): m for path in paths for m in of_file(path)}
     return sorted(found.values(), key=lambda m: m.words.replace(HOLE, "").strip().lower())
 
 
@@ -102,6 +103,10 @@ def pattern(message):
 
 def escaped(text):
     return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))
+
+
+def entry(m):
+    return " ".join(filter(None, [f"- **{escaped(m.words)}**", escaped(m.instead), f"(`{m.module}`)"]))
 
 
 HEAD = f"""# All messages
@@ -123,7 +128,7 @@ def page():
         if by_kind[kind]:
             parts.append(f"## {kind.capitalize() if kind == 'others' else kind}\n")
             parts += [OTHERS + "\n"] if kind == "others" else []
-            parts += [f"- **{escaped(m.words)}** {escaped(m.instead)} (`{m.module}`)" for m in by_kind[kind]]
+            parts += [entry(m) for m in by_kind[kind]]
             parts.append("")
     return "\n".join(parts)
 

@@ -14,7 +14,6 @@ from wengert.examples.gallery.__main__ import HERE, picture
 LINKED = re.compile(r"\(\.\./examples/gallery/(\w+)\.py\)")
 NAMES = LINKED.findall((pathlib.Path(__file__).parents[1] / "gallery.md").read_text())  # in the order of the page
 SHOWN = ("spheres", "gray_scott", "mandelbrot", "wave")  # on the first page
-KEPT = pathlib.Path(__file__).parents[2] / "build" / "gallery"  # pictures of programs that have not changed since
 
 
 def parts(name):
@@ -32,31 +31,36 @@ def page(name):
 
 
 def overview(markdown):
-    """The page of the gallery, with cards in the place of each paragraph of links: **Title**: [text](../examples/gallery/NAME.py), ..."""
-    return re.sub(r"^\*\*(.+?)\*\*: ((?:.+\n)+)", lambda found: f"## {found[1]}\n\n{cards(LINKED.findall(found[2]))}\n", markdown, flags=re.M)
+    """The page of the gallery, with cards in the place of each paragraph `**Title**: [text](link), ...`."""
+
+    def section(found):
+        return f"## {found[1]}\n\n{cards(LINKED.findall(found[2]))}\n"
+
+    return re.sub(r"^\*\*(.+?)\*\*: ((?:.+\n)+)", section, markdown, flags=re.M)
 
 
 def cards(names):
-    each = [f"-   [![{parts(name)[0]}](gallery/{name}.png)](gallery/{name}.md)\n\n    [{parts(name)[0]}](gallery/{name}.md)" for name in names]
-    return '<div class="grid cards" markdown>\n\n' + "\n\n".join(each) + "\n\n</div>"
+    card = "-   [![{0}](gallery/{1}.png)](gallery/{1}.md)\n\n    [{0}](gallery/{1}.md)\n\n"
+    each = [card.format(parts(name)[0], name) for name in names]
+    return f'<div class="grid cards" markdown>\n\n{"".join(each)}</div>'
 
 
 def strip():
     """A row of pictures that lead to their pages."""
-    shown = "".join(f'<a href="gallery/{name}.html"><img src="gallery/{name}.png" alt="{parts(name)[0]}"></a>' for name in SHOWN)
-    return f'<p class="strip">{shown}</p>'
+    shown = '<a href="gallery/{1}.html"><img src="gallery/{1}.png" alt="{0}"></a>'
+    return f'<p class="strip">{"".join(shown.format(parts(name)[0], name) for name in SHOWN)}</p>'
 
 
-def png(name, size):
-    """The picture, from `build/gallery` where this program has drawn it before. A Fallback warning is an error."""
+def png(name, size, folder):
+    """The picture, from `folder` where this program has drawn it before. A Fallback warning is an error."""
     key = hashlib.sha256("\n".join([wengert.__version__, size, (HERE / f"{name}.py").read_text()]).encode()).hexdigest()
-    kept = KEPT / f"{name}-{key[:16]}.png"
+    kept = folder / f"{name}-{key[:16]}.png"
     if not kept.exists():
         sizes = importlib.import_module(f"wengert.examples.gallery.{name}").SMALL if size == "small" else {}
         made = io.BytesIO()
         with warnings.catch_warnings():
             warnings.simplefilter("error", wengert.Fallback)
             picture(name, **sizes).savefig(made, format="png")
-        KEPT.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(made.getvalue())
     return kept.read_bytes()

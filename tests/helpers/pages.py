@@ -24,7 +24,8 @@ class Checker(doctest.OutputChecker):
     """What is shown of an exception may end before its notes do."""
 
     def check_output(self, want, got, flags):
-        return super().check_output(want, got, flags) or (": " in want.partition("\n")[0] and super().check_output(want.rstrip() + " ...\n", got, flags))
+        shortened = ": " in want.partition("\n")[0] and super().check_output(want.rstrip() + " ...\n", got, flags)
+        return shortened or super().check_output(want, got, flags)
 
 
 class Runner(doctest.DocTestRunner):
