@@ -48,5 +48,7 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- pictures -->", pictures.strip())
+    if page.file.src_uri == "errors.md":
+        markdown = markdown.replace("The page\n`messages`, which the site's build writes,", "[All messages](messages.md)")
     up = "../" * page.file.src_uri.count("/")
     return EXAMPLE.sub(rf"]({up}gallery/\1.md)", markdown)

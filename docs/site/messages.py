@@ -92,7 +92,7 @@ def every():
     rooms = ("tracer", "autodiff", "backends", "compat")
     paths = [path for room in rooms for path in sorted((ROOT / room).rglob("*.py"))]
     found = {(m.kind, m.words): m for path in paths for m in of_file(path)}
-    return sorted(found.values(), key=lambda m: m.words.replace(HOLE, "").strip().lower())
+    return sorted(found.values(), key=lambda m: re.sub(r"[^a-z]+", " ", m.words.lower()).strip())
 
 
 def pattern(message):
