@@ -27,7 +27,7 @@ def paragraph(block, names):
         elif listed and line.startswith(" "):
             lines.append("    " + line.strip())
         else:
-            lines += ["", line] if listed else [line]
+            lines += ["", line] if listed or line.startswith("Raises ") else [line]
             listed = False
     return "\n".join(lines).strip("\n")
 

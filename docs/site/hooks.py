@@ -12,10 +12,19 @@ EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/gallery/(\w+)\.py\)")
 FENCE = re.compile(r"^```python\n(?=>>> )(.*?)\n*^```$", re.M | re.S)
 
 
+def named(items):
+    """The pages that a navigation names."""
+    for item in items:
+        for x in item.values() if isinstance(item, dict) else [item]:
+            yield from named(x) if isinstance(x, list) else [x]
+
+
 def on_config(config):
-    """Optional pages that are not there leave the navigation; GALLERY in it becomes the examples."""
-    pages = pathlib.Path(config.docs_dir)
-    missing = {name for name in config.extra["optional"] if not (pages / name).exists()}
+    """Optional pages that are not there leave the navigation, GALLERY in it becomes the examples, and pages that nobody
+    has named yet stand at the end of its last part."""
+    folder = pathlib.Path(config.docs_dir)
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    missing = set(config.extra["optional"]) - pages
     examples = [f"gallery/{name}.md" for name in pictures.NAMES]
 
     def settled(items):
@@ -28,6 +37,8 @@ def on_config(config):
                 yield item
 
     config.nav = list(settled(config.nav))
+    last = next(iter(config.nav[-1].values()))
+    last += sorted(pages - set(named(config.nav)))
 
 
 def on_files(files, config):
@@ -49,6 +60,7 @@ def on_page_markdown(markdown, page, config, files):
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- pictures -->", pictures.strip())
     if page.file.src_uri == "errors.md":
-        markdown = markdown.replace("The page\n`messages`, which the site's build writes,", "[All messages](messages.md)")
+        written = "The page\n`messages`, which the site's build writes,"
+        markdown = markdown.replace(written, "[All messages](messages.md)")
     up = "../" * page.file.src_uri.count("/")
     return EXAMPLE.sub(rf"]({up}gallery/\1.md)", markdown)
