@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import runpy
+import sys
 import warnings
 
 import numpy as np
@@ -33,6 +35,17 @@ def test_example(name):
         warnings.simplefilter("error", Fallback)
         ours = example.main(**example.SMALL)
     same(ours, plain_world.main_of(FOLDER / f"{name}.py")(**example.SMALL))
+
+
+def test_pictures_are_drawn_from_a_shell(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="matplotlib is of the extra `docs`")
+    monkeypatch.setattr(sys, "argv", ["gallery", "lorenz", "-o", str(tmp_path / "pictures")])
+    runpy.run_module("wengert.examples.gallery", run_name="__main__")
+    assert (tmp_path / "pictures" / "lorenz.png").read_bytes().startswith(b"\x89PNG") and "lorenz.png" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["gallery", "nothing"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("wengert.examples.gallery", run_name="__main__")
+    assert ended.value.code == 2 and "nothing" in capsys.readouterr().err
 
 
 def test_there_are_enough_of_them_and_they_are_small():

@@ -77,6 +77,13 @@ def test_a_browser_has_nothing_to_say(site, page, tmp_path):
     assert "<h1" in done.stdout and "md-header" in done.stdout
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: the search is not tried")
+def test_the_search_finds_pages_opened_as_files(site, tmp_path):
+    done = opened((site / "index.html").as_uri() + "?q=cholesky", tmp_path)
+    found = re.findall(r'md-search-result__item[^<]*<a href="[^"]*/(\w+\.html)', done.stdout)
+    assert "gaussian_process.html" in found and "CONSOLE" not in done.stderr
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: the browser's console is not read")
 def test_what_a_browser_says_is_seen(tmp_path):
     (tmp_path / "page.html").write_text("<script>nowhere()</script>")
