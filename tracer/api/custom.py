@@ -84,7 +84,8 @@ def custom_jvp(
           (what f returns, its tangent in the structure of the result). It must be linear in the tangents: reverse mode
           is its transpose.
     defjvps: instead, one function for each argument, `(tangent, result, *arguments) -> tangent of the result`, or None
-    for zero. nondiff_argnums: positions of arguments without a derivative; the rule takes them first.
+          for zero.
+    nondiff_argnums: positions of arguments without a derivative; the rule takes them first.
 
     All else is as for `custom_vjp`.
 

@@ -32,12 +32,15 @@ def implicit_root(
 ) -> Root:
     """The x with function(x, *args) = 0 that `solve(f, guess)` finds, f being the function of x alone.
 
-    function: of x, a number or an array, to as many numbers. solve may be any program: a loop to some tolerance, or
-    of another library's design. Its steps are not differentiated; the derivative is that of the root,
-    dx = -(df/dx)^-1 df/dargs dargs, in both modes and at all orders, as exact as the root is. The guess has none.
+    function: of x, a number or an array, to as many numbers. Values that it closes over must not be differentiated:
+              pass them as args.
+    solve:    any program: a loop to some tolerance, or of another library's design.
     tangent_solve: `tangent_solve(matvec, b)` solves with df/dx, which it is given as a function, and with its
-    transpose, as in `implicit_solve`; None: df/dx is solved as a dense matrix. Values that `function` closes over must
-    not be differentiated: pass them as args. Source: Griewank & Walther (2008), ch. 15.
+              transpose, as in `implicit_solve`. None: df/dx is solved as a dense matrix.
+
+    The steps of solve are not differentiated; the derivative is that of the root, dx = -(df/dx)^-1 df/dargs dargs, in
+    both modes and at all orders, as exact as the root is. The guess has none. Source: Griewank & Walther (2008), ch.
+    15.
 
     >>> from wengert import grad, implicit_root
     >>> def bisect(f, x):

@@ -93,8 +93,9 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> CompiledFunct
 def hvp(function: Callable[..., Any], primals: Iterable[Any], tangents: Iterable[Any]) -> tuple[Any, ...]:
     """The Hessian of a scalar-valued function times a vector, without the Hessian: one cotangent a primal.
 
-    primals, tangents: tuples of the same structure, shapes and dtypes. The cost is that of a few
-    gradients. Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
+    primals, tangents: tuples of the same structure, shapes and dtypes.
+
+    The cost is that of a few gradients. Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
 
     >>> import numpy as np
     >>> from wengert import hvp

@@ -31,7 +31,7 @@ def source(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
 
     function: any that `jit` takes, compiled or not; a derivative of it (`grad(f)`, `jvp(f)`, ...) is one too.
     args, kwargs: arguments as in a call. Arrays, NumPy scalars and floats stand for all of their shape and dtype, the
-    rest for itself.
+              rest for itself.
 
     The text is the optimised program in NumPy, one statement an equation, with the user's lines as comments. What it
     defines takes the same arguments, returns what the compiled function returns, changes the same arrays, and raises

@@ -34,10 +34,10 @@ def implicit_solve(
     """The x with matvec(x) = b that `solve(matvec, b)` finds, and the derivatives of x as a solution of that equation.
 
     matvec: linear in an array of the shape and dtype of b, and gives one like it. What it closes over may be
-    differentiated. solve: any program that calls the matvec it is given, such as conjugate gradients in a loop to some
-    tolerance. transpose_solve: solves with the transpose of matvec, which it is given likewise; None: `solve` does that
-    too, which is right
-        for programs for any matrix, and for those for symmetric ones where matvec is symmetric.
+            differentiated.
+    solve:  any program that calls the matvec it is given, such as conjugate gradients in a loop to some tolerance.
+    transpose_solve: solves with the transpose of matvec, which it is given likewise. None: `solve` does that too,
+            which is right for programs for any matrix, and for those for symmetric ones where matvec is symmetric.
 
     The steps are not differentiated: dx solves matvec(dx) = db - dmatvec(x), cotangents are found with the transpose;
     in both modes, at all orders, and no matrix is made. Source: Griewank & Walther, Evaluating Derivatives (2008), ch.

@@ -42,13 +42,12 @@ def value_and_grad(
 ) -> CompiledFunction[..., Any]:
     """(value, gradient) of a scalar-valued function with respect to the arguments `argnums`.
 
-    argnums: position, parameter name, or a tuple of either; a tuple gives a tuple of gradients. An
-    argument may be any container of floating or complex arrays; its gradient has the same structure,
-    shapes and dtypes.
+    argnums: position, parameter name, or a tuple of either; a tuple gives a tuple of gradients.
     has_aux: the function returns (loss, anything); the result is ((loss, anything), gradient).
-
-    For a real loss of complex arguments the gradient is df/dx - i df/dy, as in JAX.
     holomorphic: the loss is a holomorphic function of complex arguments; its complex derivative is given.
+
+    An argument may be any container of floating or complex arrays; its gradient has the same structure, shapes and
+    dtypes. For a real loss of complex arguments the gradient is df/dx - i df/dy, as in JAX.
     Raises DerivativeError where the loss is no real scalar, or an argument has no floating type.
 
     >>> import numpy as np

@@ -46,7 +46,7 @@ def rule(
     where: a condition on the parameters, given in order, of which it may ask `.shape`, `.dtype`, `.ndim`, `.size`.
     name:  what `f.explain()` calls the rule; the name of the pattern's function if there is none.
     check: run both sides on random numbers, when the rule is stated and for each set of types that a program has;
-    smaller arrays for large.
+           smaller arrays for large.
 
     Returns an object with `.remove()`, after which the rule is not applied any more; `with rule(...):` removes it at
     the end, and `with` the object states it again. Programs made under other rules are made anew; those of the rules in
