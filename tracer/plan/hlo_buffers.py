@@ -72,7 +72,9 @@ class Lifetimes:
         if i.opcode == "while" and len(given) == len(i.shapes):
             self.extra[at] = self.within(i)
             return given
-        if i.opcode in ("conditional", "call"):
+        if i.opcode == "call":
+            return self.inlined(i, at)
+        if i.opcode == "conditional":
             self.extra[at] = self.within(i)
         if i.opcode == "custom-call":
             return [
@@ -80,6 +82,18 @@ class Lifetimes:
                 for n, s in enumerate(i.shapes)
             ]
         return [self.in_place(i, s, at) or self.new(i, s, at) for s in i.shapes]
+
+    def inlined(self, call: Instruction, at: int) -> list[Held]:
+        """The results of a call, as if what it calls stood there."""
+        inner = self.module.computations[call.called("to_apply")[0]]
+        found: list[Held] = []
+        for i in inner:
+            self.uses.update(dict.fromkeys(i.operands, at))
+        for i in inner:
+            given = self.values.get(call.operands[parameter_number(i)]) if i.opcode == "parameter" else None
+            self.values[i.name] = self.made(i, at, False) if given is None else given
+            found = self.values[i.name] if i.root else found
+        return found
 
     def picked(self, i: Instruction, given: list[Held], at: int) -> list[Held]:
         index = int(i.attributes.partition("index=")[2].partition(",")[0] or 0)
