@@ -12,7 +12,7 @@ from ...backends import forked
 from ..capture.capture import Captured
 from ..common import pytree
 from ..values.speculate import Assumption
-from .analysis import Analysis, copies_around, of_numpy, of_pieces, of_xla
+from .analysis import Analysis, analysed_numpy, analysed_pieces, analysed_xla, copies_around
 from .machine import this_machine
 from .measured import measured_of
 from .page import plan_page
@@ -76,10 +76,10 @@ def analysed(subject: Subject) -> Analysis:
     compiled, version = subject.compiled, subject.version
     names = [n for n, _ in parameter_names(subject)]
     if version is not None and version.chain is not None:
-        return of_pieces(version.chain, compiled.exact)
+        return analysed_pieces(version.chain, compiled.exact)
     if version is not None and version.engine or forked.Process.forked:
-        return of_numpy(version.numpy if version is not None else subject.func, overwritten(version))
-    return of_xla(subject.func, names, compiled.native, compiled.exact)
+        return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
+    return analysed_xla(subject.func, names, compiled.native, compiled.exact)
 
 
 def overwritten(version: Any) -> set[int]:
