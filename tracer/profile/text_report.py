@@ -136,7 +136,7 @@ def trace_lines(data, width):
     for (name, where), traces in rows:
         out.append(f"  {name}{f' ({where})' if where else ''}: {several(len(traces), 'trace')}")
         reasons, others = first_rows(traces, REASONS)
-        texts = [["  ", in_time(t["seconds"]).rjust(7), f"{t['reason']}: ({t['arguments']})"] for t in reasons]
+        texts = [["  ", in_time(t["seconds"]).rjust(7), f"{t['reason']}, with ({t['arguments']})"] for t in reasons]
         out += row_lines(texts, None, {0}, width) + others
     exits = [r for r in data["misses"] if r["kind"] == "side exit"]
     out += row_lines([[r["name"], r["text"]] for r in exits[:REASONS]], None, {0}, width) if exits else []
