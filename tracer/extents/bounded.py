@@ -15,7 +15,7 @@ from ..common import pytree
 from ..common.emit import INDEX, cast_to, constant_of, spread_to
 from ..common.errors import ConcretizationError, UnsupportedError, message, with_note
 from ..common.frames import locate
-from ..values.array import Traced, TracedScalar
+from ..values.array import Traced, TracedScalar, told_to_us
 from ..values.outermost import demand_lengths
 from ..values.ranges import interval
 from ..values.room import assumed_room, require_room
@@ -169,7 +169,7 @@ class BoundedArray(Traced):
 
     def __repr__(self):
         sizes = ",".join(str(n) if e is None else f"<={n}" for n, e in zip(self.array.shape, self.extents))
-        return f"<traced {self.array.type.dtype}[{sizes}]>"
+        return told_to_us(self.array, f"<traced {self.array.type.dtype}[{sizes}]>")
 
 
 def mentioned(xs):

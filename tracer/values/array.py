@@ -13,7 +13,7 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import Tensor
 from ..common.errors import ConcretizationError, LeakError, UnsupportedError, message, with_note
-from ..common.frames import ITERATED, locate
+from ..common.frames import ITERATED, is_ours, locate
 from ..rewriter.converted import unconverted
 from .constants import known
 from .outermost import whole_number
@@ -164,10 +164,10 @@ class Traced:
         return self.type.size * self.type.dtype.itemsize
 
     def __repr__(self):
-        return f"<traced {self.type}>"
+        return told_to_us(self, f"<traced {self.type}>")
 
     def __format__(self, spec):
-        return repr(self)
+        return told_to_us(self, f"<traced {self.type}>")
 
     def __deepcopy__(self, memo):
         return self.copy()
@@ -199,6 +199,14 @@ def _concrete(x, happened, instead):
         )
     )
     return error
+
+
+def told_to_us(x, text):
+    """What a traced value is called in messages of ours. Others who ask for its text, which would have its number, are
+    refused: code without hooks, such as that of a function that calls `eval`, and C behind it."""
+    if current_trace() is not None and not is_ours(sys._getframe(2).f_code):
+        raise _concrete(x, "is made text of", "Return the number, and make the text of it outside.")
+    return text
 
 
 AMBIGUOUS = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"

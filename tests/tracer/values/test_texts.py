@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -160,3 +161,21 @@ def test_the_letters_of_an_arrays_text_are_not_known():
         jit(counted)(np.ones(3))
     with pytest.warns(Fallback, match="text of a traced value"):
         assert jit(counted, whole=False)(np.ones(3)) == len(f"{np.ones(3)}")
+
+
+FORMS = [
+    "f'{c}'", "f'{c!r:>9}'", "str(c)", "repr([c, 1])", "'%s' % (c,)", "'{}'.format(c)", "str({'a': c.sum()})",
+    "json.dumps(c, default=str)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_code_without_hooks_makes_no_text_of_traced_values(form, falling_back):
+    """`eval` keeps a function from being rewritten: its texts would be of what stands for the numbers, for good."""
+    space = {"json": json}
+    exec(f"def f(x):\n    c = x.mean(0); label = eval('1')\n    return {form}", space)
+    f = jit(space["f"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Fallback)
+        for x in (np.ones((3, 2)), np.full((3, 2), 2.5)):
+            assert f(x) == space["f"](x)
