@@ -9,8 +9,11 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
+import sys
 import threading
 import time
+
+from .debug_lines import asked_for, tell_perf
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
@@ -90,9 +93,14 @@ def engine_for(text, code):
     if code not in OBJECTS:
         builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
         builder.getModulePassManager().run(module, builder)
+    named = [f.name for f in module.functions if f.name and not f.is_declaration and f.linkage is llvm.Linkage.external]
     engine = immortal(llvm.create_mcjit_compiler(module, target))
     engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
     engine.finalize_object()
+    if asked_for() and sys.platform == "linux":
+        sections = llvm.ObjectFileRef.from_data(OBJECTS[code]).sections()
+        size = sum(section.size() for section in sections if section.is_text())
+        tell_perf({name: engine.get_function_address(name) for name in named}, size)
     return engine
 
 

@@ -20,6 +20,7 @@ from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
 from .lower import lower
 from .numbers import numbers_in_nests
+from .out_of_memory import tell_largest_values
 from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -203,9 +204,13 @@ def is_tracer_type(t):
     return issubclass(t, jax.core.Tracer)
 
 
-def wait(results):
-    """Block until results are there; used to time a first call."""
-    jax.block_until_ready(results)
+def wait(results, func=None):
+    """Block until results are there; used to time a first call. func: the program, of which errors tell."""
+    try:
+        jax.block_until_ready(results)
+    except RuntimeError as failure:
+        tell_largest_values(failure, func)
+        raise
 
 
 def number(x):

@@ -16,7 +16,7 @@ from .linalg import computed_for, fused
 from .nan_elision import restored
 from .neutral import neutral
 from .pads import margins
-from .places import at, lines
+from .places import by_line, run_at
 from .powers import half_powers
 from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
 from .table import XLA
@@ -81,8 +81,8 @@ def lower(func, operands, order=None, marked=(set(), set())):
         needed = {*fence.results, *(x for eqn in fence.eqns for x in (*eqn.operands, around.get(eqn)))}
         # numbers are made where they are used
         inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}
-        for place, eqns in lines(fence.eqns):
-            at(place, lambda eqns: [run(eqn, inner) for eqn in eqns], eqns)
+        for place, eqns in by_line(fence.eqns):
+            run_at(place, lambda eqns: [run(eqn, inner) for eqn in eqns], eqns)
         return [read(r, inner) for r in fence.results]
 
     def behind(fence):
@@ -97,9 +97,9 @@ def lower(func, operands, order=None, marked=(set(), set())):
                 run(item, env)
 
     place = None
-    for place, items in lines(order):
-        at(place, run_all, items)
-    return at(place, lambda: [read(r, env) for r in func.results])
+    for place, items in by_line(order):
+        run_at(place, run_all, items)
+    return run_at(place, lambda: [read(r, env) for r in func.results])
 
 
 def other(x):

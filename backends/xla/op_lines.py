@@ -14,6 +14,7 @@ INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?([\w.\-]+) = ")
 COMPUTATION = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 METADATA = re.compile(r'metadata=\{((?:[^}"]|"(?:[^"\\]|\\.)*")*)\}')
 ENTRY = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\d+))')
+DERIVED = re.compile(r" of [^/]*:\d+$")  # how the scope of a derivative ends
 CALLED = re.compile(r"\b(?:calls|to_apply|body)=%?([\w.\-]+)")
 
 
@@ -22,26 +23,42 @@ def op_lines(compiled_text):
 
     file: as Python names it; line: from 1; scope: the functions of the user's that the instruction is in, and of what
     it is the derivative, parted by "/": "" at the outermost. An instruction that XLA has made without saying of what
-    has the place of the last instruction within it, and is left out where there is none.
+    has the place of the last instruction within it, and is left out where there is none. Of one that XLA has made of
+    two (`a/mul;b/add`) it tells what their stacks have in common; such a one has the place of the first, where another
+    instruction is of that, or of the same derivative of a line.
     """
-    place_of, found, last, calls, current = place_reader(compiled_text), {}, {}, {}, None
+    place_of, found, last, calls, merged, named = place_reader(compiled_text), {}, {}, {}, {}, {}
+    for computation, name, entries, called in instructions(compiled_text):
+        place, op = place_of(entries), entries.get("op_name", "")
+        if place is not None:
+            found[name], last[computation] = (*place, scope_of(op.partition(";")[0])), name
+            if ";" in op:
+                merged[name] = op
+            else:
+                named[op] = named[scope_of(op)] = found[name]
+        elif called:
+            calls[name] = called
+    for name, op in merged.items():
+        first = op.partition(";")[0]
+        scope = scope_of(first)
+        found[name] = named.get(first) or (DERIVED.search(scope) and named.get(scope)) or found[name]
+    found.update((name, found[last[called]]) for name, called in calls.items() if called in last)
+    return found
+
+
+def instructions(compiled_text):
+    """(the computation it stands in, its name, the entries of its metadata, the computation it calls or None) of each
+    instruction."""
+    current = None
     for text in compiled_text.splitlines():
         instruction = INSTRUCTION.match(text)
         if instruction is None:
             computation = COMPUTATION.match(text)
             current = computation.group(1) if computation else current
             continue
-        name, metadata = instruction.group(1), METADATA.search(text)
+        metadata, called = METADATA.search(text), CALLED.search(text)
         entries = {k: word or number for k, word, number in ENTRY.findall(metadata.group(1))} if metadata else {}
-        place = place_of(entries)
-        if place is not None:
-            found[name] = last[current] = (*place, scope_of(entries.get("op_name", "")))
-        elif called := CALLED.search(text):
-            calls[name] = called.group(1)
-    for name, called in calls.items():
-        if called in last:
-            found[name] = last[called]
-    return found
+        yield current, instruction.group(1), entries, called and called.group(1)
 
 
 def place_reader(compiled_text):

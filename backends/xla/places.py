@@ -2,13 +2,14 @@
 
 jax takes the Python frames below an operation for its source, but for those of files that are excluded. So our own are,
 and an equation is lowered by a function whose code says that it is the user's: file, function and line
-(`stand_in`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
+(`user_frame`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
 solver.py:12`).
 
 Format of the table of positions: Objects/locations.md of CPython 3.11.
 """
 
 import functools
+import linecache
 import os
 import threading
 import types
@@ -16,12 +17,15 @@ import types
 import jax
 from jax.extend import source_info_util
 
+from ...ir.source import COMPILED, code_place
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 OURS = (
     *(os.path.join(ROOT, room) + os.sep for room in ("autodiff", "backends", "compat", "ir", "tracer")),
     *(os.path.join(ROOT, file) for file in ("__init__.py", "__main__.py")),
     "<wengert",
 )
+NOTE = "While this was made ready for XLA: "
 KEPT = 4096  # bound: functions that stand in for lines
 LONGEST = 8  # fact: code units that one entry of the table of positions tells of
 WITHOUT_COLUMNS = 13  # fact: how an entry begins that tells a line alone
@@ -31,20 +35,20 @@ for path in OURS:
 
 
 class Enclosing(threading.local):
-    """scope: that of the equation which this thread lowers the region of."""
+    """scope: those of the equation which this thread lowers the region of."""
 
-    scope = None
+    scope = ()
 
 
 ENCLOSING = Enclosing()
 
 
-def at(source, run, *args):
-    """`run(*args)`, the operations of which have the line of `source`; without one, that of what is around them."""
-    return run(*args) if source is None else stand_in(*source)(run, args)
+def run_at(place, run, *args):
+    """`run(*args)`, the operations of which have this place; without one, that of what is around them."""
+    return run(*args) if place is None else user_frame(*place)(run, args)
 
 
-def lines(order):
+def by_line(order):
     """(what is to be looked up as a place, the items that have it) for items that follow each other in one line.
 
     order: equations and fences. What has no source has the place of the item before it, and in front of the first that
@@ -54,7 +58,8 @@ def lines(order):
     for item in order:
         source = item.source
         if source is not met and source is not None:
-            met, place = source, place_of(source)
+            met, place = source, code_place(source)
+            place = place and (*place, source.callers)
             if place is not None and place != last:
                 first, last = first or place, place
                 found.append((place, []))
@@ -66,38 +71,41 @@ def lines(order):
     return found
 
 
-def place_of(source):
-    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none in code."""
-    code = getattr(source, "code", None)
-    return None if code is None else (code.co_filename, code.co_qualname, source.line, source.mark)
-
-
 @functools.lru_cache(KEPT)
-def stand_in(file, name, line, mark):
-    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it."""
+def user_frame(file, name, line, mark, callers=()):
+    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it: the functions
+    around it, its own, and what it is the derivative of."""
     code = TEMPLATE.replace(
         co_filename=file,
-        co_name=name.rpartition(".")[2],
+        co_name=name.rpartition(".")[2] + COMPILED,
         co_qualname=name,
         co_firstlineno=line,
         co_linetable=one_line(len(TEMPLATE.co_code) // 2),
     )
-    place, scope = types.FunctionType(code, {}), name
-    if mark:
-        scope = f"{name}/{mark} of {os.path.basename(file)}:{line}"
+    marks = [f"{mark} of {os.path.basename(file)}:{line}"] if mark else []
+    place, scope = types.FunctionType(code, {}), (*callers, name, *marks)
 
     def scoped(run, args):
-        outer = ENCLOSING.scope
-        if scope == outer:
-            return place(run, args)
-        ENCLOSING.scope = scope
+        outer, ENCLOSING.scope = ENCLOSING.scope, scope
         try:
-            with jax.named_scope(scope):
+            if scope == outer:
                 return place(run, args)
+            with jax.named_scope("/".join(scope[within(scope, outer) :]) or name):
+                return place(run, args)
+        except Exception as error:
+            if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
+                error.add_note(f"{NOTE}{file}:{line}, {linecache.getline(file, line).strip()}")
+            raise
         finally:
             ENCLOSING.scope = outer
 
     return scoped
+
+
+def within(scope, outer):
+    """How many of the first of some scopes are those around it, which an operation has anyway."""
+    pairs = zip(scope, outer)
+    return next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(scope), len(outer)))
 
 
 def one_line(units):

@@ -209,7 +209,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
-                dispatch.wait(raw)
+                dispatch.wait(raw, version.func)
                 version.first_seconds = time.perf_counter() - start
                 seconds = version.first_seconds
                 events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)

@@ -346,7 +346,7 @@ class _CallLines:
                 "    return MISS",
             ]
         head = f"def call({', '.join([*self.reads.values(), *self.names, '*rest'])}):"
-        call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
+        call = self.program.define([head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
         return NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
 
 
