@@ -3,7 +3,7 @@
 import os
 import textwrap
 
-from ..common.terminal import columns, in_time, several
+from ..common.terminal import in_time, several, text_columns
 
 LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
 REASONS = 8  # bound: traces of a function that are told
@@ -14,7 +14,7 @@ SHORT = {"generated NumPy": "NumPy", "plain Python": "Python"}
 
 def report_text(data, title):
     """The text of a profile's data, as wide as the terminal."""
-    width = columns()
+    width = text_columns()
     parts = [[f"profile of {title}: {in_time(data['seconds'])}", *shares(data)]]
     parts += [part(data, width) for part in PARTS]
     parts.append([line for note in data["notes"] for line in textwrap.wrap(f"note: {note}", width)])
