@@ -24,16 +24,17 @@ from .tracer.common.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError",
-    "WengertError",
+    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "Profile", "ShapeError",
+    "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp",
-    "vmap",
+    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad",
+    "vjp", "vmap",
 ]  # fmt: skip

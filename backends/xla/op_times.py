@@ -9,12 +9,15 @@ import pathlib
 import re
 import tempfile
 import threading
+import time
+import warnings
 
 import jax
 
 from .dispatch import wait, wide
 from .op_lines import CALLED, COMPUTATION, INSTRUCTION, op_lines
 
+LONG = 0.3  # bound: seconds after which no other run begins
 LOCK = threading.Lock()  # jax writes one trace at a time
 NEEDED = "ProfileData", "ProfileOptions"
 # instructions that run others, whose times are those of what they run
@@ -40,7 +43,9 @@ def op_times(program, leaves, runs=3):
         return f"jax {jax.__version__} has no jax.profiler.ProfileData"
     with wide():
         text = program.lower(*leaves).compile().as_text()
-        found = recorded(lambda: wait(program(*leaves)), runs)
+        names = {row[1] for row in map(INSTRUCTION.match, text.splitlines()) if row}
+        once = " while(" in text  # of a loop each trip is told of
+        found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, names)
     if isinstance(found, str):
         return found
     places, outer = op_lines(text), set(OUTER.findall(text))
@@ -84,9 +89,9 @@ def summed_up(events, places, fused):
     return list(found.values())
 
 
-def recorded(run, runs):
-    """{run: [(module, instruction, begin, length in nanoseconds)]} of what jax's profiler saw of `run()`, so often;
-    in words, why it saw nothing."""
+def recorded(run, runs, names):
+    """{run: [(module, instruction, begin, length in nanoseconds)]} of what jax's profiler saw of `run()`, so often, of
+    instructions of these names; in words, why it saw nothing."""
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
     with LOCK, tempfile.TemporaryDirectory(prefix="wengert-", ignore_cleanup_errors=True) as home:
@@ -95,23 +100,29 @@ def recorded(run, runs):
         except RuntimeError as error:
             return f"jax's profiler is in use: {error}"
         try:
-            for _ in range(runs):
-                run()
+            until = time.perf_counter() + LONG
+            for n in range(runs):
+                if not n or time.perf_counter() < until:
+                    run()
         finally:
             with contextlib.suppress(RuntimeError):
                 jax.profiler.stop_trace()
         found = {}
-        for path in pathlib.Path(home).rglob("*.xplane.pb"):
-            for event in events_of(path):
-                found.setdefault(event[0], []).append(event[1:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of jax's reader itself, in some versions
+            for path in pathlib.Path(home).rglob("*.xplane.pb"):
+                for event in events_of(path, names):
+                    found.setdefault(event[0], []).append(event[1:])
         return found
 
 
-def events_of(path):
-    """(run, module, instruction, begin, length) of each instruction in a file of the profiler's."""
+def events_of(path, names):
+    """(run, module, instruction, begin, length) of each instruction of these names in a file of the profiler's."""
     for plane in jax.profiler.ProfileData.from_file(str(path)).planes:
         for line in plane.lines:
             for event in line.events:
+                if event.name not in names:
+                    continue
                 told = dict(event.stats)
                 if "hlo_op" in told:
                     run = told.get("run_id")

@@ -21,7 +21,7 @@ from ..capture.shared_containers import sharing
 from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
-from ..common.frames import place_of
+from ..common.frames import function_place
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
@@ -66,7 +66,7 @@ class Compiled(Inspecting):
         self._function, self._plain = (function, plain) if make is None else (None, None)
         self.key = None  # under which others find this
         self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.place = place_of(function)
+        self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)

@@ -97,7 +97,8 @@ class Cache:
             events.report("cache", "miss", text, seconds, level=logging.DEBUG)
             return None
         text = f"read the program of ({arguments}) from {self.store.directory}, {found.equations} equations"
-        events.report("cache", "hit", text, seconds, types=types, file=str(found.file), equations=found.equations)
+        told = {"types": types, "names": entry.names, "equations": found.equations}
+        events.report("cache", "hit", text, seconds, **told)
         return found
 
     def find(self, entry, types):
@@ -134,6 +135,7 @@ class Cache:
                 self.store.add(version.file, files)
             return
         try:
+            start = time.perf_counter()
             record.refuse_unsaid(version)
             if version.watch is None or version.watch.why:
                 raise Unsaid(version.watch.why[0] if version.watch else "it was traced while another function was")
@@ -146,7 +148,8 @@ class Cache:
         name = digest([told["reads"], [repr(p.type) for p in version.func.params]])[:32]
         failed = self.store.write(key, name, told, {TEXT: text.encode(), **files})
         version.kept = f"not kept: {failed}" if failed else f"kept in {self.store.directory}"
-        events.report("cache", "not kept" if failed else "kept", version.kept, of=self.compiled)
+        seconds = time.perf_counter() - start
+        events.report("cache", "not kept" if failed else "kept", version.kept, seconds, of=self.compiled, why=failed)
 
 
 @contextlib.contextmanager

@@ -89,7 +89,8 @@ class Attempts:
         traced = time.perf_counter()
         count = captured.func.count()
         text = lambda: f"traced ({self.shown_types(types)}), {count} equation{'s' * (count != 1)}: {reason}"
-        events.report("trace", "traced", text, traced - start, reason=reason, types=types, equations=count)
+        told = {"reason": reason, "types": types, "names": self.names, "equations": count}
+        events.report("trace", "traced", text, traced - start, **told)
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
         watch_passes = events.PassClock() if events.heard("trace", logging.DEBUG) else None

@@ -33,9 +33,11 @@ from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
 from .entry import UNANSWERED, SignatureEntry
+from .fallback import left_to_python
 from .worker import WORKER, Pace, Strict
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
+UNREADY = "its program is not ready yet, on another thread"
 CALLING = "host", "external"  # ops that may run Python
 
 
@@ -125,7 +127,7 @@ class Background(SignatureEntry):
             mine = self.trace_here(job, leaves)
         isolation.waited()
         try:
-            with isolation.answering():
+            with isolation.answering(), left_to_python(self.compiled, UNREADY):
                 result = self.uncaptured(leaves, given)
         except BaseException:
             if mine:

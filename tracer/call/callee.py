@@ -6,16 +6,19 @@ that is answered inline does not even need it, for what a trace relied on is wri
 function: `callee`, and the user's own cells.
 """
 
+
 class Callee:
     """object: the function of the user's that guards begin at, None where the traces are for one function anyway;
     given: what the transform was given; hot: the specialisation sets tested inline; misses: calls that were not
-    answered inline though there was a program."""
+    answered inline though there was a program; behind, counter: while its calls are counted (`counted.py`), what
+    answers them in place of the function in front, and who counts."""
 
     __slots__ = ("compiled", "given", "object", "hot", "misses", "front", "_function", "__weakref__")
+    __slots__ += ("behind", "counter")
 
     def __init__(self, compiled, given=None, object=None):
         self.compiled, self.given, self.object = compiled, given, object
-        self.hot, self.misses, self._function = (), 0, None
+        self.hot, self.misses, self._function, self.behind = (), 0, None, None
         self.front = lambda: None  # a weak reference to the function that is called
 
     def __call__(self, run, /, *args, **kwargs):
@@ -36,6 +39,10 @@ class Callee:
             c = self.compiled
             self._function = c.function if c.cell is None else c.make(self.given)
         return self._function
+
+    def answering(self):
+        """The function whose code tests signatures inline, None where it is there no more."""
+        return self.front() if self.behind is None else self.behind
 
     def in_front(self):
         """The Callee that the function called belongs to now: IPython's autoreload makes one function another's."""

@@ -123,9 +123,11 @@ class Fallbacks:
         start = time.perf_counter()
         try:
             return self.trace(kinds, types, reason, given, path)
-        except (Replaced, Untold):
-            raise
-        except REFUSALS as error:
+        except Exception as error:
+            text, seconds = f"not captured: {events.first_line(error)}", time.perf_counter() - start
+            events.report("trace", "refused", text, seconds, of=self.compiled, level=logging.DEBUG)
+            if isinstance(error, Replaced | Untold) or not isinstance(error, REFUSALS):
+                raise
             self.compiled.patience.overran |= isinstance(error, Overran | Overrun)
             self.refuse(types, error)
         finally:

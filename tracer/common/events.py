@@ -26,6 +26,7 @@ from typing import Any
 from ...backends.native import build
 from ...backends.xla import dispatch
 from . import progress
+from .terminal import in_time
 
 AREAS = ("trace", "guards", "compile", "cache")
 LOGGERS = {area: logging.getLogger(f"wengert.{area}") for area in AREAS}
@@ -55,22 +56,15 @@ class Event:
         facts: dict[str, Any],
     ) -> None:
         self.area, self.kind, self.name, self.text, self.seconds, self.facts = area, kind, name, text, seconds, facts
-        self.file, self.line = place or (None, None)
+        self.file: str | None = place[0] if place is not None else None
+        self.line: int | None = place[1] if place is not None else None
         self.begun = time.perf_counter() - (seconds or 0.0)
 
     def __str__(self) -> str:
         """One line: what function, where, what happened, how long it took."""
         where = f" ({os.path.basename(self.file)}:{self.line})" if self.file is not None else ""
-        took = "" if self.seconds is None else f", {duration(self.seconds)}"
+        took = "" if self.seconds is None else f", {in_time(self.seconds)}"
         return f"{self.name}{where}: {self.text}{took}"
-
-
-def duration(seconds: float) -> str:
-    """A time as people read it: three digits, and a unit that fits."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= 0.9995 * size:
-            return f"{seconds / size:.3g} {unit}" if seconds < 999.5 * size else f"{seconds / size:.0f} {unit}"
-    return f"{1e9 * max(seconds, 0.0):.0f} ns"
 
 
 def heard(area: str, level: int = logging.INFO) -> bool:
@@ -99,8 +93,6 @@ def report(
     compiled = of or getattr(_now, "compiled", None)
     name, where = (compiled.name, place or compiled.place) if compiled is not None else ("jax", place)
     event = Event(area, kind, name, where, text if isinstance(text, str) else text(), seconds, facts)
-    if compiled is not None:
-        event.facts.setdefault("compiled", compiled)
     for listener in tuple(LISTENERS):
         listener(event)
     LOGGERS[area].log(level, "%s", event, extra={"event": event})

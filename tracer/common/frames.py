@@ -122,7 +122,7 @@ def callers_of(frame):
     return tuple(names[:traced][:OUTERMOST][::-1])
 
 
-def place_of(function):
+def function_place(function):
     """(file, line) where the function of the user's begins that a function, method, partial or transform is of; None
     where it has no source."""
     seen = 0

@@ -29,7 +29,7 @@ LEVELS = {"info": logging.INFO, "debug": logging.DEBUG}
 OFF = ("", "0", "off", "no", "false")
 
 
-class Lines(logging.Handler):
+class LogLines(logging.Handler):
     """Writes to what is stderr now, and wipes the line of progress first."""
 
     def emit(self, record):
@@ -72,7 +72,7 @@ def set_up(text):
         print(text, file=sys.stderr)
     if not levels:
         return None
-    handler = Lines()
+    handler = LogLines()
     handler.setFormatter(Seconds())
     for area, level in levels.items():
         LOGGERS[area].setLevel(level)

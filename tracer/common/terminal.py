@@ -52,6 +52,8 @@ def in_units(number: float, unit: str = "") -> str:
 
 def in_time(seconds: float) -> str:
     """Seconds in the unit that suits: "7.2 us"."""
+    if seconds >= 999.5:
+        return f"{seconds:.0f} s"
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= size * 0.9995:
             return f"{seconds / size:.3g} {unit}"

@@ -10,19 +10,22 @@ XLA's), and statements that are told of are not put into one another. So the tim
 the whole took untold.
 """
 
+import collections
 import os
-import statistics
 import time
 
-from ...backends.numpy import StatementClock
+from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
 from ...ir.types import type_of
-from ..call.receipt import loop_trip_counts
+from ..call.contest import taken_types
+from ..call.receipt import equation_sources, loop_trip_counts
 from ..program import backend_choice, numpy_call
+from ..program.clock import turns as clock_turns
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
+LOOP = backend_choice.LOOP
 RUNS = 3  # bound: runs, of which the quickest is told
 LONG = 0.3  # bound: seconds of a run after which there is no other
 MOST = 1 << 18  # bound: instructions of XLA in one run, each of which the profiler keeps in memory
@@ -34,14 +37,16 @@ class Step:
     name: the op, or the HLO instruction; file, line: of the user's, None where it is of no line; scope: what it is
     derived by ("vjp", "jvp") or the function it stands in, as far as that is known; start_us, duration_us:
     microseconds since the program began, and how long it took, of all its runs together; times: how often it ran;
-    fused: [(file, line)] of other lines that were made one instruction with this one.
+    fused: [(file, line)] of other lines that were made one instruction, or one loop, with this one; form: "NumPy",
+    "machine code" of a loop, or "XLA".
     """
 
-    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused")
+    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused", "form")
 
-    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=()):
+    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=(), form="XLA"):
         self.name, self.file, self.line, self.scope = name, file, line, scope
         self.start_us, self.duration_us, self.times, self.fused = start_us, duration_us, times, list(fused)
+        self.form = form
 
     def __repr__(self):
         where = "no line" if self.file is None else f"{os.path.basename(self.file)}:{self.line}"
@@ -111,6 +116,9 @@ def measured(entry, here, version, everything):
 
     The arguments must fit it, and its guard hold: `serving` finds both.
     """
+    contest = here.contests.get(taken_types(version))
+    if contest is not None and contest.plain:
+        return Measured("plain Python", why="plain Python is faster, and answers its calls")
     if version.effects:
         return Measured(engine_of(version), why="it prints, stores or calls Python as it runs, and is not run again")
     if version.straight is not None or version.engine:
@@ -129,16 +137,15 @@ def of_statements(entry, version, everything):
         plain, told = numpy_call.raw(version, types), numpy_call.clocked_call(version, types, clock)
     found, begun = [], time.perf_counter()
     while len(found) < RUNS and (not found or time.perf_counter() - begun < LONG):
-        start = time.perf_counter()
-        out = plain.computed(*everything)
-        seconds = time.perf_counter() - start
+        clock.begin()
+        out = told.computed(*everything)
+        told_seconds = time.perf_counter() - clock.begun
         if out is numpy_call.MISS:
             return Measured("generated NumPy", why="a check of the program fails for these arguments")
-        clock.begin()
-        told.computed(*everything)
-        found.append((time.perf_counter() - clock.begun, seconds, statement_steps(clock)))
-    told_seconds, _, steps = min(found, key=lambda run: run[0])
-    return Measured("generated NumPy", steps, statistics.median(s for _, s, _ in found), told_seconds)
+        found.append((told_seconds, statement_steps(clock)))
+    told_seconds, steps = min(found, key=lambda run: run[0])
+    (seconds,) = clock_turns([lambda: plain.computed(*everything)], RUNS) if told_seconds < LONG else (told_seconds,)
+    return Measured("generated NumPy", steps, seconds, told_seconds)
 
 
 def statement_steps(clock):
@@ -146,10 +153,22 @@ def statement_steps(clock):
     steps = []
     for k, eqn in enumerate(clock.eqns):
         if clock.times[k]:
-            file, line, scope = source_place(eqn.source)
-            start = 1e6 * (clock.first[k] - clock.begun)
-            steps.append(Step(eqn.op.name, file, line, scope, start, 1e6 * clock.spent[k], clock.times[k]))
+            is_nest = eqn.op is LOOP and not by_python(eqn)
+            (file, line, scope), *others = nest_places(eqn) if is_nest else [source_place(eqn.source)]
+            start, spent = 1e6 * (clock.first[k] - clock.begun), 1e6 * clock.spent[k]
+            fused = sorted({(f, n) for f, n, _ in others} - {(file, line)})
+            form = "machine code" if is_nest else "NumPy"
+            steps.append(Step(eqn.op.name, file, line, scope, start, spent, clock.times[k], fused, form))
     return sorted(steps, key=lambda s: s.start_us)
+
+
+def nest_places(eqn):
+    """[(file, line, what it was derived by)] of a loop as machine code: its own in front, or where it is made of
+    straight lines that which most of it is of; behind it those of what is in it."""
+    counts = collections.Counter(source_place(s) for region in eqn.regions() for s in equation_sources(region))
+    inside = [place for place, _ in counts.most_common() if place[0] is not None]
+    own = [source_place(eqn.source)] if eqn.source is not None or not inside else []
+    return [*own, *inside]
 
 
 def source_place(source):
@@ -170,15 +189,18 @@ def of_instructions(here, version, everything):
         return Measured("XLA", why="it runs in pieces, which are not told apart")
     if too_many(version.func):
         return Measured("XLA", why="its loops run too many instructions to be told of each")
-    start = time.perf_counter()
-    with dispatch.wide():
-        dispatch.wait(program(*everything))
-    seconds = time.perf_counter() - start
-    found = op_times(program, everything, RUNS if seconds < LONG else 1)
+    found = op_times(program, everything, RUNS)
     if isinstance(found, str):
-        return Measured("XLA", seconds=seconds, why=found)
+        return Measured("XLA", why=found)
     steps = [Step(op.name, op.file, op.line, op.scope, op.start, op.duration, op.times, op.fused) for op in found]
-    return Measured("XLA", steps, seconds, 1e-6 * sum(s.duration_us for s in steps))
+    told_seconds = 1e-6 * max(s.start_us + s.duration_us for s in steps)
+
+    def run():
+        with dispatch.wide():
+            dispatch.wait(program(*everything))
+
+    (seconds,) = clock_turns([run], RUNS) if told_seconds < LONG else (told_seconds,)
+    return Measured("XLA", steps, seconds, told_seconds)
 
 
 def launched_program(here, version, everything):
