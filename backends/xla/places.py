@@ -90,7 +90,7 @@ def user_frame(file, name, line, mark, callers=()):
         try:
             if scope == outer:
                 return place(run, args)
-            with jax.named_scope("/".join(scope[within(scope, outer) :]) or name):
+            with jax.named_scope("/".join(scope[shared_scopes(scope, outer) :]) or name):
                 return place(run, args)
         except Exception as error:
             if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
@@ -102,7 +102,7 @@ def user_frame(file, name, line, mark, callers=()):
     return scoped
 
 
-def within(scope, outer):
+def shared_scopes(scope, outer):
     """How many of the first of some scopes are those around it, which an operation has anyway."""
     pairs = zip(scope, outer)
     return next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(scope), len(outer)))
