@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...backends import forked
+from ...backends.xla import dispatch
 from ..capture.capture import Captured
 from ..common import pytree
 from ..values.speculate import Assumption
@@ -59,11 +60,16 @@ def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Pla
     return Plan({
         "schema": SCHEMA,
         "function": str(compiled.name),
-        "machine": this_machine().json() if any(t["steps"] for t in traces) else None,
+        "machine": this_machine().json() if is_here(compiled) and any(t["steps"] for t in traces) else None,
         "traces": traces,
         "background": waiting,
         "refused": [line.strip() for line in refused],
     })  # fmt: skip
+
+
+def is_here(compiled: Any) -> bool:
+    """Whether programs run on the CPU, whose rates are known."""
+    return dispatch.on_host() if compiled.device is None else compiled.device.platform == "cpu"
 
 
 def named_leaves(compiled: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -108,10 +114,11 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         "why": subject.why,
         "times": subject.times,
     }
+    compiled = subject.compiled
     if subject.func is None:
         return {**head, "steps": [], "lines": [], "buffers": [], "totals": None, "memory": None, "expected": None,
                 "measured": None, "copies": [], "reverse": None, "guard": None, "xla": None}  # fmt: skip
-    found, rate = analysed(subject), this_machine().seconds
+    found, rate = analysed(subject), this_machine().seconds if is_here(compiled) else lambda step: None
     if measured is not None:
         note_measured(found, measured)
     times = [rate(s) for s in found.steps]
