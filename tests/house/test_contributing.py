@@ -34,4 +34,4 @@ def test_the_pages_say_the_versions_that_are_required():
         name, _, least = need.partition(">=")
         assert re.search(rf"^\| {name}\b.*\| {re.escape(least)} or newer \|", page, re.M | re.I), need
     assert f"\n## {project['version']}" in log
-    assert set(re.findall(r"WENGERT_[A-Z]+", page)) == {"WENGERT_CACHE", "WENGERT_PROGRESS"}
+    assert set(re.findall(r"WENGERT_[A-Z]+", page)) == {"WENGERT_CACHE", "WENGERT_LOG", "WENGERT_PROGRESS"}
