@@ -203,6 +203,22 @@ def test_an_equation_lights_up_its_line_and_its_adjoint(browser, pages):
     assert count(browser, ".node.chosen") == count(browser, ".line.chosen") == 0
 
 
+def test_of_a_line_that_ran_several_times_each_run_has_its_own_adjoint(browser, pages):
+    browser.show(pages("network"))
+    browser.press("/")
+    browser.write_text("= exp f64")
+    rows = count(browser, ".results .result")
+    found = set()
+    for _ in range(LAYERS):
+        browser.press("Enter")
+        heads = texts(browser, ".detail h3")
+        assert "Its adjoint" in heads
+        listed = "const at = [...document.querySelectorAll('.detail > *')]; const n = at.findIndex((e) => e.textContent === 'Its adjoint')"
+        found.add(tuple(browser.ask(f"(() => {{ {listed}; return at.slice(n + 1).map((e) => e.title); }})()")))
+    assert rows == LAYERS == len(found)
+    assert not set.intersection(*map(set, found))
+
+
 def test_what_is_kept_is_told(browser, pages):
     browser.show(pages("network"))
     kept = texts(browser, ".choice button")

@@ -121,6 +121,18 @@ def test_lines_that_are_long_or_of_other_characters(tmp_path):
     assert lines[1][2] == lines[2][2] == [] and lines[2][1] == "        t = 2" and lines[3][2] == [[4, 5, "n"]]
 
 
+def test_a_program_from_disk_has_its_lines(tmp_path):
+    args = np.ones(4), 0.5
+    jit(rolled, cache=tmp_path)(*args)
+    data = data_of(jit(rolled, cache=tmp_path), *args)
+    (program,) = data["programs"]
+    assert [s["pass"] for s in program["states"]] == ["read from disk"]
+    first = rolled.__code__.co_firstlineno
+    assert {line for _, line, *_ in data["places"]} == {first + 1, first + 2, first + 3}
+    (file,) = data["files"]
+    assert [number for number, *_ in file["lines"]] == [first, first + 1, first + 2, first + 3]
+
+
 def test_source_that_is_not_there_is_blank():
     assert shown_file("<nowhere>", [(3, 4)])["lines"] == [[3, "", []], [4, "", []]]
 
