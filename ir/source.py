@@ -25,25 +25,34 @@ _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 class Source:
     """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
 
-    rules: the rules of the user's that made the equation in place of what stood there.
+    rules: the rules of the user's that made the equation in place of what stood there; callers: the qualified names of
+    the user's functions around the one it stands in, the outermost first, as far as that is known.
     """
 
-    __slots__ = ("code", "lasti", "mark", "rules")
+    __slots__ = ("code", "lasti", "mark", "rules", "callers")
     code: CodeType
     lasti: int
     mark: str
     rules: tuple[Any, ...]
+    callers: tuple[str, ...]
 
-    def __init__(self, code: CodeType, lasti: int, mark: str = "", rules: tuple[Any, ...] = ()) -> None:
-        self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
+    def __init__(
+        self,
+        code: CodeType,
+        lasti: int,
+        mark: str = "",
+        rules: tuple[Any, ...] = (),
+        callers: tuple[str, ...] = (),
+    ) -> None:
+        self.code, self.lasti, self.mark, self.rules, self.callers = code, lasti, mark, rules, callers
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
-        return Source(self.code, self.lasti, mark)
+        return Source(self.code, self.lasti, mark, (), self.callers)
 
     def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
-        return Source(self.code, self.lasti, self.mark, (*self.rules, rule))
+        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), self.callers)
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
@@ -85,15 +94,21 @@ class KeptSource(Source):
     __slots__ = ("kept",)
     kept: tuple[str, str, Place]
 
-    def __init__(self, kept: tuple[str, str, Place], mark: str = "", rules: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        kept: tuple[str, str, Place],
+        mark: str = "",
+        rules: tuple[Any, ...] = (),
+        callers: tuple[str, ...] = (),
+    ) -> None:
         """kept: (file, qualified name of the function, position)."""
-        self.kept, self.mark, self.rules = kept, mark, rules
+        self.kept, self.mark, self.rules, self.callers = kept, mark, rules, callers
 
     def marked(self, mark: str) -> KeptSource:
-        return KeptSource(self.kept, mark)
+        return KeptSource(self.kept, mark, (), self.callers)
 
     def by(self, rule: Any) -> KeptSource:
-        return KeptSource(self.kept, self.mark, (*self.rules, rule))
+        return KeptSource(self.kept, self.mark, (*self.rules, rule), self.callers)
 
     def position(self) -> Place:
         return self.kept[2]

@@ -7,6 +7,7 @@ slices. Foreign functions are a matter of whoever asks (`foreign`).
 """
 
 import math
+import re
 
 from ...ir.cost import EqnCost
 
@@ -57,7 +58,7 @@ class Costs:
         if opcode == "fusion":
             return self.fused(instruction, named)
         read, written = bytes_moved(instruction, named)
-        return EqnCost(float(flops(instruction, named)), read, written)
+        return EqnCost(float(flops(instruction, named, self.module)), read, written)
 
     def repeated(self, instruction):
         """A loop: its body, and the test that goes before each trip and behind the last."""
@@ -72,7 +73,8 @@ class Costs:
         if found is not None:
             return found
         read = sum(named[x].bytes for x in dict.fromkeys(instruction.operands) if x in named)
-        return EqnCost(0.0, read, instruction.bytes, False)
+        count = lapack_flops(instruction, named)
+        return EqnCost(float(count or 0), read, instruction.bytes, count is not None)
 
     def fused(self, instruction, named):
         """The operations inside, and the bytes that pass its edge."""
@@ -81,7 +83,7 @@ class Costs:
         within = {i.name: i for i in inside}
         count = 0.0
         for i in inside:
-            count += self.fused(i, within).flops if i.opcode == "fusion" else flops(i, within)
+            count += self.fused(i, within).flops if i.opcode == "fusion" else flops(i, within, self.module)
         read = 0
         for n, x in enumerate(instruction.operands):
             parameter = next((i for i in inside if i.opcode == "parameter" and parameter_number(i) == n), None)
@@ -136,14 +138,24 @@ def bytes_moved(instruction, named):
     return sum(distinct.values()), instruction.bytes
 
 
-def flops(instruction, named):
-    """Operations of an instruction, whatever memory it touches."""
+def flops(instruction, named, module=None):
+    """Operations of an instruction, whatever memory it touches. module: where the computation is that a reduction
+    applies, which is taken for one operation without."""
     opcode, count = instruction.opcode, instruction.count
     if opcode in FREE or opcode in MOVES:
         return 0
     first = named.get(instruction.operands[0]) if instruction.operands else None
     rule = RULES.get(opcode)
-    return count if rule is None or first is None else rule(instruction, first, named)
+    made = count if rule is None or first is None else rule(instruction, first, named)
+    if module is None or opcode not in APPLYING:
+        return made
+    return made * max(sum(applied(module, name) for name in instruction.called("to_apply")), 1)
+
+
+def applied(module, computation):
+    """Operations of the computation that is applied to each pair."""
+    inside = module.computations[computation]
+    return sum(flops(i, {}) for i in inside)
 
 
 def dims(instruction, name):
@@ -169,8 +181,7 @@ def convolution_flops(instruction, first, named):
 
 
 def reduction_flops(instruction, first, named):
-    arrays = len(instruction.operands) // 2
-    return max(first.count - instruction.shapes[0].count, 0) * arrays
+    return max(first.count - instruction.shapes[0].count, 0)
 
 
 def window_flops(instruction, first, named):
@@ -194,6 +205,36 @@ def scatter_flops(instruction, first, named):
     return named[instruction.operands[2]].count
 
 
+def matrix_sizes(shape):
+    """(how many matrices an array holds, their rows, their columns)."""
+    *batch, m, n = shape.sizes
+    return math.prod(batch), m, n
+
+
+def lapack_flops(instruction, named):
+    """Operations of a call of LAPACK's or BLAS's by the formulas of `ir.cost`, None for other calls."""
+    name = re.search(r"(potrf|getrf|geqrf|orgqr|ungqr|gesdd|syevd|heevd|geev|trsm|gtsv)", instruction.target)
+    shapes = [s for x in instruction.operands if x in named for s in named[x].shapes if len(s.sizes) >= 2]
+    if name is None or not shapes:
+        return None
+    batch, m, n = matrix_sizes(shapes[0])
+    k = min(m, n)
+    columns = matrix_sizes(shapes[-1])[2]
+    found = {
+        "potrf": n**3 / 3,
+        "getrf": m * n * k - (m + n) * k**2 / 2 + k**3 / 3,
+        "geqrf": 2 * m * n * k - (m + n) * k**2 + 2 * k**3 / 3,
+        "gesdd": 14 * max(m, n) * k**2 + 8 * k**3,
+        "geev": 25 * n**3,
+        "trsm": n * n * columns,
+        "gtsv": 8 * m * columns,
+    }
+    found["orgqr"] = found["ungqr"] = found["geqrf"]
+    found["syevd"] = found["heevd"] = 9 * n**3
+    return batch * found[name[1]]
+
+
+APPLYING = frozenset(("reduce", "reduce-window"))
 RULES = {
     "dot": dot_flops,
     "convolution": convolution_flops,

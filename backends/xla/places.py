@@ -35,9 +35,9 @@ for path in OURS:
 
 
 class Enclosing(threading.local):
-    """scope: that of the equation which this thread lowers the region of."""
+    """scope: those of the equation which this thread lowers the region of."""
 
-    scope = None
+    scope = ()
 
 
 ENCLOSING = Enclosing()
@@ -59,6 +59,7 @@ def by_line(order):
         source = item.source
         if source is not met and source is not None:
             met, place = source, code_place(source)
+            place = place and (*place, source.callers)
             if place is not None and place != last:
                 first, last = first or place, place
                 found.append((place, []))
@@ -71,8 +72,9 @@ def by_line(order):
 
 
 @functools.lru_cache(KEPT)
-def user_frame(file, name, line, mark):
-    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it."""
+def user_frame(file, name, line, mark, callers=()):
+    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it: the functions
+    around it, its own, and what it is the derivative of."""
     code = TEMPLATE.replace(
         co_filename=file,
         co_name=name.rpartition(".")[2] + COMPILED,
@@ -80,16 +82,15 @@ def user_frame(file, name, line, mark):
         co_firstlineno=line,
         co_linetable=one_line(len(TEMPLATE.co_code) // 2),
     )
-    place, scope, where = types.FunctionType(code, {}), name, f"{os.path.basename(file)}:{line}"
-    if mark:
-        scope = f"{name}/{mark} of {where}"
+    marks = [f"{mark} of {os.path.basename(file)}:{line}"] if mark else []
+    place, scope = types.FunctionType(code, {}), (*callers, name, *marks)
 
     def scoped(run, args):
         outer, ENCLOSING.scope = ENCLOSING.scope, scope
         try:
             if scope == outer:
                 return place(run, args)
-            with jax.named_scope(scope):
+            with jax.named_scope("/".join(scope[shared_scopes(scope, outer) :]) or name):
                 return place(run, args)
         except Exception as error:
             if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
@@ -99,6 +100,12 @@ def user_frame(file, name, line, mark):
             ENCLOSING.scope = outer
 
     return scoped
+
+
+def shared_scopes(scope, outer):
+    """How many of the first of some scopes are those around it, which an operation has anyway."""
+    pairs = zip(scope, outer)
+    return next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(scope), len(outer)))
 
 
 def one_line(units):

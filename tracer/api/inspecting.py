@@ -11,7 +11,7 @@ from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..guards import patched_numpy
 from ..plan.plan import plan_of
-from ..plan.texts import text_of
+from ..plan.texts import stage_text
 from ..rules import rules
 from ..values.speculate import Speculation
 
@@ -65,7 +65,7 @@ class Inspecting:
 
     def text(self, kind, *args, **kwargs):
         """What the function becomes for these arguments, as a text of that kind."""
-        return text_of(self, kind, args, kwargs)
+        return stage_text(self, kind, args, kwargs)
 
     def explain(self):
         """Every trace: what it relied on, why it was made, and what it cost."""

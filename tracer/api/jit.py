@@ -108,7 +108,8 @@ def jit(
             objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
             differs and both values.
 
-    The result has `.explain()`, the traces made and why, and `.ir(*args, passes=True)`, the IR for given arguments.
+    The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
+    `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
 
     >>> import numpy as np
     >>> from wengert import jit

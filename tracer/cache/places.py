@@ -16,7 +16,7 @@ def sources_said(func):
     """[the places there are, of each equation the number of its own or None], as JSON has them."""
     numbers = {}
     sources = [eqn.source if isinstance(eqn.source, Source) else None for eqn in all_equations(func)]
-    places = [s and (s.file, s.function, tuple(s.position()), s.mark) for s in sources]
+    places = [s and (s.file, s.function, tuple(s.position()), s.mark, s.callers) for s in sources]
     own = [None if place is None else numbers.setdefault(place, len(numbers)) for place in places]
     return [list(numbers), own]
 
@@ -24,7 +24,7 @@ def sources_said(func):
 def with_sources(func, said):
     """A program that was read back, its equations at their places."""
     places, numbers = said
-    made = [KeptSource((file, function, tuple(position)), mark) for file, function, position, mark in places]
+    made = [KeptSource((file, f, tuple(place)), mark, (), tuple(callers)) for file, f, place, mark, callers in places]
     for eqn, number in zip(all_equations(func), numbers, strict=True):
         eqn.source = None if number is None else made[number]
     return func

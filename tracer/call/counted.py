@@ -6,35 +6,41 @@ inline cache exchanges meanwhile. When the counting ends the code comes back. Ca
 it.
 """
 
+import functools
+import threading
 import types
 
 from ..common.frames import GENERATED
 from .inline_cache import CACHES, WATCHERS
 
+COUNTERS = []  # who counts now, the latest last
+LOCK = threading.Lock()  # for who begins and ends
+
 
 def begin_counting(counter):
-    """Have `counter(callee, args, kwargs)` answer the calls of all compiled functions, those too that are made from now
-    on; it calls `callee.answering()`."""
-
-    def tell(callee):
-        count_calls(callee, counter)
-
-    WATCHERS.append(tell)
-    for cache in list(CACHES):
-        for callee in list(cache.callees):
-            tell(callee)
-    return tell
+    """Have `counter(callee, run, *args, **kwargs)` answer the calls of all compiled functions, those too that are made
+    from now on; run: what answers them otherwise."""
+    with LOCK:
+        COUNTERS.append(counter)
+        if len(COUNTERS) == 1:
+            WATCHERS.append(count_calls)
+            for cache in list(CACHES):
+                for callee in list(cache.callees):
+                    count_calls(callee)
 
 
-def end_counting(tell):
-    """Put all functions back; tell: what `begin_counting` gave."""
-    WATCHERS.remove(tell)
-    for cache in list(CACHES):
-        for callee in list(cache.callees):
-            put_in_front(callee)
+def end_counting(counter):
+    """Have one counter hear of no more calls; without any, all functions are put back."""
+    with LOCK:
+        COUNTERS.remove(counter)
+        if not COUNTERS:
+            WATCHERS.remove(count_calls)
+            for cache in list(CACHES):
+                for callee in list(cache.callees):
+                    put_in_front(callee)
 
 
-def count_calls(callee, counter):
+def count_calls(callee):
     with callee.compiled.lock:
         front = callee.front()
         if front is None or callee.behind is not None:
@@ -42,7 +48,7 @@ def count_calls(callee, counter):
         told = front.__globals__, front.__name__, front.__defaults__, front.__closure__
         behind = types.FunctionType(front.__code__, *told)
         behind.__dict__ = front.__dict__
-        callee.counter, callee.behind = counter, behind
+        callee.counter, callee.behind = through_counters, behind
         front.__code__ = counting_code(front.__code__.co_freevars)
 
 
@@ -59,14 +65,17 @@ def put_in_front(callee):
         front, behind = callee.front(), callee.behind
         if behind is None:
             return
-        callee.behind, callee.counter = None, passed_on  # for a call of another thread, on its way to the counter
+        callee.behind = None
         if front is not None:
             front.__code__, front.__defaults__ = behind.__code__, behind.__defaults__
 
 
-def passed_on(callee, args, kwargs):
-    """A call that is not counted any more."""
-    return callee.answering()(*args, **kwargs)
+def through_counters(callee, args, kwargs):
+    """A call of a function whose calls are counted, or were when another thread began it."""
+    run = callee.answering()
+    for counter in tuple(COUNTERS):
+        run = functools.partial(counter, callee, run)
+    return run(*args, **kwargs)
 
 
 def counting_code(free):

@@ -11,7 +11,7 @@ from ...backends import native
 from ...backends.numpy import by_python
 from ...backends.xla.fusion_barrier import materialized_count
 from ..common.errors import shown
-from ..common.terminal import columns, cut_text, filled, several
+from ..common.terminal import cut_text, filled_lines, several, text_columns
 from ..guards.guard import MISSING, Read
 from ..guards.reliance import expected
 from ..guards.running_draws import DRAWN
@@ -34,7 +34,7 @@ class Explanation(str):
     __slots__ = ()
 
     def __str__(self):
-        width = columns()
+        width = text_columns()
         return "\n".join(part for line in self.splitlines() for part in broken(line, width))
 
     def _repr_html_(self):
@@ -49,7 +49,7 @@ def broken(line, width):
     text = line.lstrip()
     indent = len(line) - len(text)
     label = line[:LABEL] if indent == 4 and len(line) > LABEL and line[LABEL - 1] == " " else line[:indent]
-    return filled(label, line[len(label) :], width)
+    return filled_lines(label, line[len(label) :], width)
 
 
 def explanation(compiled):

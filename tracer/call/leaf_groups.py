@@ -12,8 +12,8 @@ def grouped_leaves(leaves):
     of them, and how many more there are."""
     found = [(split_spans(name), type) for name, type in leaves]
     for place in range(max((len(spans) for (_, spans), _ in found), default=0)):
-        found = merged(found, place)
-    told = [(joined(parts, spans), type) for (parts, spans), type in found]
+        found = merged_spans(found, place)
+    told = [(joined_name(parts, spans), type) for (parts, spans), type in found]
     if len(told) > MOST:
         told = [*told[: MOST - 1], ("...", f"{len(told) - MOST + 1} more")]
     return told
@@ -29,12 +29,12 @@ def split_spans(name):
     return (*parts, name[at:]), tuple(spans)
 
 
-def joined(parts, spans):
+def joined_name(parts, spans):
     shown = [f"[{a}]" if a == b else f"[{a}..{b}]" for a, b in spans]
     return "".join(text + number for text, number in zip(parts, [*shown, ""], strict=True))
 
 
-def merged(leaves, place):
+def merged_spans(leaves, place):
     """Those put together whose number at one place, counted from the last, follows on another's, all else being
     equal."""
     found = {}  # (texts, other numbers, type) -> [[first, last] of runs]

@@ -56,7 +56,8 @@ class Event:
         facts: dict[str, Any],
     ) -> None:
         self.area, self.kind, self.name, self.text, self.seconds, self.facts = area, kind, name, text, seconds, facts
-        self.file, self.line = place or (None, None)
+        self.file: str | None = place[0] if place is not None else None
+        self.line: int | None = place[1] if place is not None else None
         self.begun = time.perf_counter() - (seconds or 0.0)
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ import functools
 import os
 import sys
 import sysconfig
+import threading
 import types
 
 import numpy as np
@@ -26,6 +27,8 @@ INTERNAL = (
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
+CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
+OUTERMOST = 16  # bound: functions around a line that are noted
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
 
@@ -74,6 +77,49 @@ def locate():
             return Source(code, frame.f_lasti)
         frame = frame.f_back
     return None
+
+
+def locate_equation():
+    """`locate`, with the user's functions around the line."""
+    frame, known = sys._getframe(2), _internal.get
+    while frame is not None:
+        code = frame.f_code
+        ours = known(code)
+        if not (internal(code) if ours is None else ours):
+            back = frame.f_back  # it keeps its callers as long as it is there
+            call = id(frame), code, id(back), back and back.f_code
+            if call != INNERMOST.call:
+                INNERMOST.call, INNERMOST.callers = call, callers_of(frame)
+            return Source(code, frame.f_lasti, "", (), INNERMOST.callers)
+        frame = frame.f_back
+    return None
+
+
+class Innermost(threading.local):
+    """The call that this thread has located last, and the functions around it. The frame itself is not held: it has the
+    user's values."""
+
+    call, callers = None, ()
+
+
+INNERMOST = Innermost()
+
+
+def callers_of(frame):
+    """Qualified names of the user's functions that a frame is called by, from the one that is captured on; functions
+    of libraries do not count."""
+    names, traced, at = [], 0, frame.f_back
+    last = frame.f_code.co_qualname.replace(PART, "")
+    while at is not None:
+        code = at.f_code
+        if code.co_filename == CAPTURE:
+            traced = len(names)
+        elif not internal(code) and not of_library(code):
+            name = code.co_qualname.replace(PART, "")
+            if name != last:  # a part of a function, or recursion
+                names.append(last := name)
+        at = at.f_back
+    return tuple(names[:traced][:OUTERMOST][::-1])
 
 
 def function_place(function):

@@ -11,7 +11,7 @@ LEAST_CUT = 12  # bound: columns that are left of a text that is cut
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def columns() -> int:
+def text_columns() -> int:
     """How wide a text may be here: the terminal's width, from 80 to 120."""
     return min(max(shutil.get_terminal_size((100, 24)).columns, LEAST), MOST)
 
@@ -33,7 +33,7 @@ def cut_end(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: max(most - 3, 0)].rstrip()}..."
 
 
-def filled(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
+def filled_lines(head: str, text: str, width: int, indent: int | None = None) -> list[str]:
     """Lines of `head` and a text behind it, broken where it would be wider; later lines begin below the text."""
     later = " " * (len(head) if indent is None else indent)
     lines = textwrap.wrap(

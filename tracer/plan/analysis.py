@@ -14,9 +14,9 @@ from ...backends.xla.op_lines import op_lines
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost
 from .hlo_buffers import hlo_buffers
-from .nest_cost import nest_lines, total
+from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
-from .step import Buffer, LineCosts, PlanStep, numbered
+from .step import Buffer, LineCosts, PlanStep, numbered_steps
 from .xla_steps import XlaSteps
 
 ALIGNED = 64  # fact: bytes to which XLA wants arrays on the CPU, or copies them
@@ -34,25 +34,26 @@ class Analysis:
         self.xla: dict[str, Any] = {}
 
     def total(self) -> EqnCost:
-        return sum(self.lines.values(), ZERO)
+        """Of one call: what data choose among costs its dearest side, as `lines` have all of them."""
+        return sum((s.cost.times(1 if s.runs is None else s.runs) for s in self.steps), ZERO)
 
 
-def of_numpy(func: Func, overwritten: set[int]) -> Analysis:
+def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
     """Of a program that runs as generated NumPy; func: the equations as they run; overwritten: numbers of parameters
     whose arrays it may change at once."""
     found, made = Analysis(), NumPySteps(func)
-    found.steps, found.lines = numbered(made.steps), made.by_line
+    found.steps, found.lines = numbered_steps(made.steps), made.by_line
     found.buffers, found.temporaries, found.at = made.buffers({func.params[k] for k in overwritten})
     return found
 
 
-def of_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
+def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
     """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
     looked = inspected(func, is_native, exact)
     text = looked.hlo()
     module, made = parse_module(text), Analysis()
     steps = XlaSteps(module, op_lines(text), nests_by_target(looked.nests(), is_native))
-    made.steps, made.lines = numbered(steps.steps), steps.by_line
+    made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)
     made.xla = told_by_xla(looked)
@@ -69,7 +70,7 @@ def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
     found = {}
     for eqn, nest in native.listed_nests(func) if is_native else ():
         lines = nest_lines(eqn)
-        found[native.target_name(nest)] = total(lines), lines, list(lines), nest_text(eqn)
+        found[native.target_name(nest)] = lines_total(lines), lines, list(lines), nest_text(eqn)
     return found
 
 
@@ -81,11 +82,11 @@ def name_arguments(buffers: list[Buffer], instructions: Any, names: list[str]) -
             b.name = names[number[b.name]]
 
 
-def of_pieces(chain: Any, exact: bool) -> Analysis:
+def analysed_pieces(chain: Any, exact: bool) -> Analysis:
     """Of a program that runs as a chain of executables; chain: an `OutlinedProgram`."""
     made, known = Analysis(), {}
     for func, count in chain.counts.items():
-        known[func] = inner = of_xla(func, [], True, exact)
+        known[func] = inner = analysed_xla(func, [], True, exact)
         for place, cost in inner.lines.items():
             made.lines.note(place, cost.times(count))
         made.temporaries = max(made.temporaries, inner.temporaries)

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...backends.xla.hlo_cost import parameter_number
 from ...backends.xla.hlo_text import Instruction, Module, Shape
 from .step import Buffer, Place, live_peak
 
 SAME = frozenset(("bitcast", "opt-barrier", "copy-done", "domain"))  # whose result is their operand
+
+
+NAMES = SAME | {"tuple", "get-tuple-element"}  # which read nothing
+MOVED = frozenset("""
+dot convolution fft reduce reduce-window sort slice dynamic-slice gather scatter transpose reverse concatenate pad
+broadcast copy
+""".split())  # whose elements are of other places of an operand
 
 
 class Held:
@@ -32,9 +40,9 @@ class Lifetimes:
         self.uses = last_uses(self.instructions)
         for at, i in enumerate(self.instructions):
             self.values[i.name] = self.made(i, at, inner)
-            for x in i.operands:
-                for h in self.values.get(x, ()):
-                    h.last = max(h.last, at)
+            read = self.values[i.name] if i.opcode in NAMES else [h for x in i.operands for h in self.values.get(x, ())]
+            for h in read:
+                h.last = max(h.last, at)
         self.end = len(self.instructions)
         for i in self.instructions:
             if i.root:
@@ -64,7 +72,9 @@ class Lifetimes:
         if i.opcode == "while" and len(given) == len(i.shapes):
             self.extra[at] = self.within(i)
             return given
-        if i.opcode in ("conditional", "call"):
+        if i.opcode == "call":
+            return self.inlined(i, at)
+        if i.opcode == "conditional":
             self.extra[at] = self.within(i)
         if i.opcode == "custom-call":
             return [
@@ -72,6 +82,18 @@ class Lifetimes:
                 for n, s in enumerate(i.shapes)
             ]
         return [self.in_place(i, s, at) or self.new(i, s, at) for s in i.shapes]
+
+    def inlined(self, call: Instruction, at: int) -> list[Held]:
+        """The results of a call, as if what it calls stood there."""
+        inner = self.module.computations[call.called("to_apply")[0]]
+        found: list[Held] = []
+        for i in inner:
+            self.uses.update(dict.fromkeys(i.operands, at))
+        for i in inner:
+            given = self.values.get(call.operands[parameter_number(i)]) if i.opcode == "parameter" else None
+            self.values[i.name] = self.made(i, at, False) if given is None else given
+            found = self.values[i.name] if i.root else found
+        return found
 
     def picked(self, i: Instruction, given: list[Held], at: int) -> list[Held]:
         index = int(i.attributes.partition("index=")[2].partition(",")[0] or 0)
@@ -81,14 +103,25 @@ class Lifetimes:
 
     def in_place(self, i: Instruction, shape: Shape, at: int) -> Held | None:
         """The memory of an operand that is read for the last time, where the result may be written."""
-        if not (i.opcode == "fusion" and "kind=kLoop" in i.attributes or i.opcode == "dynamic-update-slice"):
+        if i.opcode not in ("fusion", "dynamic-update-slice"):
             return None
-        for x in i.operands:
-            for h in self.values.get(x, ()):
+        for n, x in enumerate(i.operands):
+            for h in self.values.get(x, ()) if i.opcode != "fusion" or self.place_by_place(i, n) else ():
                 free = h.kind == "temporary" and self.last_of(h) == at
                 if free and h.shape.bytes == shape.bytes and h.shape.sizes == shape.sizes:
                     return h
         return None
+
+    def place_by_place(self, fusion: Instruction, n: int) -> bool:
+        """Whether each element of a fusion is computed from that element of an operand, of no other of it."""
+        inside = [i for c in fusion.called("calls") for i in self.module.computations[c]]
+        met = {i.name for i in inside if i.opcode == "parameter" and parameter_number(i) == n}
+        for i in inside:
+            if met.intersection(i.operands):
+                if i.opcode in MOVED or i.opcode == "dynamic-update-slice" and i.operands[0] not in met:
+                    return False
+                met.add(i.name)
+        return True
 
     def last_of(self, h: Held) -> int:
         """The position of the last instruction that reads a piece of memory under any of its names."""

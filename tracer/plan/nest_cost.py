@@ -8,7 +8,7 @@ from typing import Any
 from ...ir.core import Eqn, Func, Lit, Value
 from ...ir.cost import ZERO, EqnCost, bytes_in, cost
 from ...ir.ops import OPS
-from .step import LineCosts, place_of
+from .step import LineCosts, placed_source
 
 PARTS = frozenset(
     OPS[name] for name in ("slice", "dynamic_slice", "gather")
@@ -23,7 +23,7 @@ def nest_lines(eqn: Eqn) -> LineCosts:
     return found
 
 
-def total(lines: LineCosts) -> EqnCost:
+def lines_total(lines: LineCosts) -> EqnCost:
     return sum(lines.values(), ZERO)
 
 
@@ -38,7 +38,7 @@ def note_region(eqn: Eqn, found: LineCosts, times: int, known: bool) -> None:
     for region in eqn.regions():
         note_body(region, found, trips, known)
     if not known:
-        found.note(place_of(eqn.source), ZERO.unsure())
+        found.note(placed_source(eqn.source), ZERO.unsure())
 
 
 def note_body(body: Func, found: LineCosts, times: int, known: bool) -> None:
@@ -54,10 +54,10 @@ def note_body(body: Func, found: LineCosts, times: int, known: bool) -> None:
         if e.op is OPS["dynamic_update_slice"] or e.op.name.startswith("scatter"):
             arrays.update(e.results)
             given -= set(e.results)
-        found.note(place_of(e.source), memory(e, arrays, given, read).times(times))
+        found.note(placed_source(e.source), touched_memory(e, arrays, given, read).times(times))
 
 
-def memory(e: Eqn, arrays: set[Any], given: set[Any], read: set[Any]) -> EqnCost:
+def touched_memory(e: Eqn, arrays: set[Any], given: set[Any], read: set[Any]) -> EqnCost:
     """The cost of an equation whose operands are in registers but for `arrays`, each of which is read once a trip."""
     whole = cost(e)
     if e.op is OPS["dynamic_update_slice"] or e.op.name.startswith("scatter"):

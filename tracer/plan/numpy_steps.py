@@ -11,8 +11,8 @@ from ...ir.cost import ZERO, bytes_in, cost
 from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.source import hint_name
-from .nest_cost import nest_lines, total
-from .step import Buffer, LineCosts, PlanStep, live_peak, place_of
+from .nest_cost import lines_total, nest_lines
+from .step import Buffer, LineCosts, Place, PlanStep, live_peak, placed_source
 
 LOOP = OPS["loop"]
 LIBRARY = frozenset(
@@ -40,21 +40,15 @@ class NumPySteps:
         """The steps of an equation: none of what is a view."""
         if views(eqn) or eqn.op is OPS["constant"]:
             return []
-        place = place_of(eqn.source)
+        place = placed_source(eqn.source)
         if eqn.op is LOOP and not by_python(eqn):
             lines = nest_lines(eqn)
             for p, part in lines.items():
                 self.by_line.note(p, part.times(runs))
-            return [
-                PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), list(lines) or [place], total(lines), runs)
-            ]
+            places, spent = list(lines) or [place], lines_total(lines)
+            return [PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), places, spent, runs)]
         if eqn.op is LOOP:
-            trips = eqn.attrs["trips"]
-            inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
-            each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
-            return [
-                PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
-            ]
+            return [self.walked(eqn, place, runs)]
         if eqn.regions() and eqn.op not in HOST:
             inner = [s for region in eqn.regions() for e in region.eqns for s in self.of(e, runs)]
             kind = "choice" if eqn.op is OPS["cond"] else "loop"
@@ -64,6 +58,13 @@ class NumPySteps:
         return [
             PlanStep(kind_of_op(eqn), self.name(eqn, eqn.op.name), eqn.op.name, [place], found, runs, why_whole(eqn))
         ]
+
+    def walked(self, eqn: Eqn, place: Place, runs: int) -> PlanStep:
+        """The step of a loop whose trips Python makes."""
+        trips = eqn.attrs["trips"]
+        inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
+        each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
+        return PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
 
     def name(self, eqn: Eqn, other: str) -> str:
         """The user's name for the result, or else that of the op."""
@@ -82,7 +83,7 @@ class NumPySteps:
             if p.type.shape:
                 owners[p] = Buffer(hint_name(p) or "argument", repr(p.type), bytes_in(p.type), "argument", 0, end)
         for eqn in self.func.eqns:
-            at, place = self.made[eqn], place_of(eqn.source)
+            at, place = self.made[eqn], placed_source(eqn.source)
             for r in eqn.results:
                 if not r.type.shape or owner_of(r) is not r:
                     continue
@@ -97,7 +98,8 @@ class NumPySteps:
                     hint_name(r) or eqn.op.name, repr(r.type), bytes_in(r.type), kind, at, max(last, at), place
                 )
         found = [b for b in (*dict.fromkeys(owners.values()), *self.scratch()) if b.bytes]
-        return found, *live_peak(found, end)
+        extra = {self.made[eqn]: bytes_within(eqn) for eqn in self.func.eqns if is_walked(eqn)}
+        return found, *live_peak(found, end, extra)
 
     def scratch(self) -> list[Buffer]:
         """Memory that nests take for values between, while they run."""
@@ -106,7 +108,7 @@ class NumPySteps:
             nest = native.callable_nest([x.type for x in eqn.operands], eqn.attrs) if eqn.op is LOOP else None
             at = self.made[eqn]
             for t in nest.extra if nest is not None else ():
-                found.append(Buffer("scratch", repr(t), bytes_in(t), "temporary", at, at, place_of(eqn.source)))
+                found.append(Buffer("scratch", repr(t), bytes_in(t), "temporary", at, at, placed_source(eqn.source)))
         return found
 
     def in_place(self, eqn: Eqn, r: Any, owners: Any, uses: Any, overwritable: set[Any]) -> Buffer | None:
@@ -126,6 +128,20 @@ class NumPySteps:
             for x in dict.fromkeys(map(owner_of, eqn.operands)):
                 found.setdefault(x, []).append(self.made[eqn])
         return found
+
+
+def is_walked(eqn: Eqn) -> bool:
+    """Whether Python runs the regions of an equation, one equation after the other."""
+    return by_python(eqn) if eqn.op is LOOP else bool(eqn.regions()) and eqn.op not in HOST
+
+
+def bytes_within(eqn: Eqn) -> int:
+    """The most bytes that a trip, or a side of a choice, takes beside what it is given: its results among it."""
+    most = 0
+    for region in eqn.regions():
+        buffers, temporaries, _ = NumPySteps(region).buffers(set())
+        most = max(most, temporaries + sum(b.bytes for b in buffers if b.kind == "result"))
+    return most
 
 
 def owner_of(x: Any) -> Any:

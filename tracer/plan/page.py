@@ -13,9 +13,9 @@ CELL = "text-align:left;padding:1px 8px;font-family:monospace"
 
 def plan_page(data: dict[str, Any]) -> str:
     """The fragment for a plan's dict."""
-    parts = [f"<div><b>plan of {said(data['function'])}</b>"]
+    parts = [f"<div><b>plan of {escaped(data['function'])}</b>"]
     for trace in data["traces"]:
-        parts.append(f"<p>({said(trace['arguments'])})</p>")
+        parts.append(f"<p>({escaped(trace['arguments'])})</p>")
         facts = [("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")]
         if trace["totals"] is not None:
             facts += [
@@ -35,7 +35,7 @@ def plan_page(data: dict[str, Any]) -> str:
     return "\n".join([*parts, "</div>"])
 
 
-def said(text: object) -> str:
+def escaped(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
@@ -60,6 +60,6 @@ def rows_page(head: list[str], rows: Any) -> str:
     """A table, "" without rows."""
     if not rows:
         return ""
-    line = lambda cells, tag: "<tr>" + "".join(f'<{tag} style="{CELL}">{said(c)}</{tag}>' for c in cells) + "</tr>"
+    line = lambda cells, tag: "<tr>" + "".join(f'<{tag} style="{CELL}">{escaped(c)}</{tag}>' for c in cells) + "</tr>"
     heads = line(head, "th") if head else ""
     return f"<table>{heads}{''.join(line(row, 'td') for row in rows)}</table>"

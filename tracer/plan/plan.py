@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...backends import forked
+from ...backends.xla import dispatch
 from ..capture.capture import Captured
 from ..common import pytree
 from ..values.speculate import Assumption
-from .analysis import Analysis, copies_around, of_numpy, of_pieces, of_xla
+from .analysis import Analysis, analysed_numpy, analysed_pieces, analysed_xla, copies_around
 from .machine import this_machine
 from .measured import measured_of
 from .page import plan_page
@@ -59,11 +60,16 @@ def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Pla
     return Plan({
         "schema": SCHEMA,
         "function": str(compiled.name),
-        "machine": this_machine().json() if any(t["steps"] for t in traces) else None,
+        "machine": this_machine().json() if is_here(compiled) and any(t["steps"] for t in traces) else None,
         "traces": traces,
         "background": waiting,
         "refused": [line.strip() for line in refused],
     })  # fmt: skip
+
+
+def is_here(compiled: Any) -> bool:
+    """Whether programs run on the CPU, whose rates are known."""
+    return dispatch.on_host() if compiled.device is None else compiled.device.platform == "cpu"
 
 
 def named_leaves(compiled: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -76,10 +82,10 @@ def analysed(subject: Subject) -> Analysis:
     compiled, version = subject.compiled, subject.version
     names = [n for n, _ in parameter_names(subject)]
     if version is not None and version.chain is not None:
-        return of_pieces(version.chain, compiled.exact)
+        return analysed_pieces(version.chain, compiled.exact)
     if version is not None and version.engine or forked.Process.forked:
-        return of_numpy(version.numpy if version is not None else subject.func, overwritten(version))
-    return of_xla(subject.func, names, compiled.native, compiled.exact)
+        return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
+    return analysed_xla(subject.func, names, compiled.native, compiled.exact)
 
 
 def overwritten(version: Any) -> set[int]:
@@ -108,10 +114,11 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         "why": subject.why,
         "times": subject.times,
     }
+    compiled = subject.compiled
     if subject.func is None:
         return {**head, "steps": [], "lines": [], "buffers": [], "totals": None, "memory": None, "expected": None,
                 "measured": None, "copies": [], "reverse": None, "guard": None, "xla": None}  # fmt: skip
-    found, rate = analysed(subject), this_machine().seconds
+    found, rate = analysed(subject), this_machine().seconds if is_here(compiled) else lambda step: None
     if measured is not None:
         note_measured(found, measured)
     times = [rate(s) for s in found.steps]

@@ -12,13 +12,13 @@ from ...ir.core import Eqn, Func, Value, has
 from ...ir.cost import bytes_in, cost
 from ...ir.ops import OPS
 from ...ir.source import hint_name
-from .step import Place, cost_json, place_of
+from .step import Place, cost_json, placed_source
 
 LOOP, SEVERAL = OPS["loop"], frozenset((OPS["loop"], OPS["map"]))
 
 
 def is_adjoint(eqn: Eqn) -> bool:
-    return place_of(eqn.source).mark == "vjp"
+    return placed_source(eqn.source).mark == "vjp"
 
 
 def reverse_mode(func: Func, notes: list[str]) -> dict[str, Any] | None:
@@ -60,7 +60,7 @@ def residuals(func: Func) -> tuple[list[dict[str, Any]], int]:
                 "name": hint_name(x) or x.eqn.op.name,
                 "type": repr(x.type),
                 "bytes": bytes_in(x.type),
-                "line": place_of(x.eqn.source).json(),
+                "line": placed_source(x.eqn.source).json(),
                 "per_trip": of_trips,
             })  # fmt: skip
     return kept, sum(bytes_in(x.type) for x in read if x.eqn is None)
@@ -74,7 +74,7 @@ def note_again(eqn: Eqn, again: dict[Place, list[Any]], times: int) -> None:
             if e.regions():
                 note_again(e, again, times * (trips or 1))
             elif not is_adjoint(e) and e.source is not None and cost(e).flops:
-                names, spent = again.setdefault(place_of(e.source), [[], cost(e).times(0)])
+                names, spent = again.setdefault(placed_source(e.source), [[], cost(e).times(0)])
                 names.append(e.op.name)
                 more = cost(e).times(times * (trips or 1))
-                again[place_of(e.source)][1] = spent + (more if trips is not None else more.unsure())
+                again[placed_source(e.source)][1] = spent + (more if trips is not None else more.unsure())

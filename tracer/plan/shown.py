@@ -6,7 +6,7 @@ import collections
 import os
 from typing import Any
 
-from ..common.terminal import aligned, columns, cut_text, filled, in_time, in_units, several
+from ..common.terminal import aligned, cut_text, filled_lines, in_time, in_units, several, text_columns
 
 STEPS, LINES, BUFFERS = 40, 40, 6  # bound: rows of each table that a text shows
 ENGINES = {
@@ -21,20 +21,20 @@ DEEP = 2  # bound: loops within each other whose steps are shown
 
 def plan_text(data: dict[str, Any]) -> str:
     """The text of a plan's dict."""
-    width, traces = columns(), data["traces"]
+    width, traces = text_columns(), data["traces"]
     lines = [f"plan of {data['function']}: {several(len(traces), 'program')}"]
     if not traces:
-        lines += filled(
+        lines += filled_lines(
             "  ", "nothing is compiled yet: give arguments as in a call, f.plan(x), or call it first", width
         )
     for trace in traces:
         lines += trace_text(trace, width)
     for line in (*data["background"], *data["refused"]):
-        lines += filled("  ", line, width)
+        lines += filled_lines("  ", line, width)
     if data["machine"] is not None:
         m = data["machine"]
         rates = f"{in_units(m['bandwidth'], 'B')}/s of memory, {in_units(m['products'], 'flop')}/s in products"
-        lines += filled(
+        lines += filled_lines(
             "  expected     ",
             f"by what this machine does: {rates}, {in_units(m['arithmetic'], 'flop')}/s otherwise",
             width,
@@ -44,8 +44,8 @@ def plan_text(data: dict[str, Any]) -> str:
 
 def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     """The paragraph of one program."""
-    lines = filled(f"  program {trace['number']}: ", f"({trace['arguments']})", width, 4)
-    say = lambda label, text: lines.extend(filled(f"    {label:<13}", text, width))
+    lines = filled_lines(f"  program {trace['number']}: ", f"({trace['arguments']})", width, 4)
+    say = lambda label, text: lines.extend(filled_lines(f"    {label:<13}", text, width))
     if trace["static"]:
         say("static", cut_text(trace["static"], 3 * width))
     for assumed in trace["assumes"][:6]:
@@ -113,7 +113,7 @@ def copies_text(copies: list[dict[str, Any]]) -> str:
 def reverse_text(reverse: dict[str, Any], width: int) -> list[str]:
     """What the way back keeps and computes again."""
     kept, lines = reverse["kept"], []
-    say = lambda label, text: lines.extend(filled(f"    {label:<13}", text, width))
+    say = lambda label, text: lines.extend(filled_lines(f"    {label:<13}", text, width))
     by_line: collections.Counter[str] = collections.Counter()
     for r in kept:
         by_line[place_text(r["line"])] += r["bytes"]

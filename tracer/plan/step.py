@@ -38,7 +38,7 @@ class Place(NamedTuple):
         return {"file": self.file, "line": self.line, "mark": self.mark}
 
 
-def place_of(source: Any) -> Place:
+def placed_source(source: Any) -> Place:
     """The Place of an equation's source."""
     if source is None or not hasattr(source, "line"):
         return placed_text(str(source or ""))
@@ -117,11 +117,11 @@ class LineCosts(dict[Place, EqnCost]):
             self[place] = self.get(place, ZERO) + cost
 
 
-def numbered(steps: list[PlanStep], first: int = 1) -> list[PlanStep]:
+def numbered_steps(steps: list[PlanStep], first: int = 1) -> list[PlanStep]:
     """The steps with their numbers, from 1 in the order of the outermost ones."""
     for n, step in enumerate(steps, first):
         step.number = n
-        numbered(step.steps)
+        numbered_steps(step.steps)
     return steps
 
 

@@ -119,7 +119,11 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
     made.names = [n for n, _ in typed]
     made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
-    made.why = "it has not been called with such arguments; the first call decides, and this is what XLA would run"
+    entry = compiled.known_entry(args, kwargs)[0]
+    if entry is not None and entry.jobs:
+        made.why = "it is made in the background, and plain Python answers meanwhile; this is what XLA would run"
+    else:
+        made.why = "it has not been called with such arguments; the first call decides, and this is what XLA would run"
     return [made]
 
 

@@ -28,7 +28,7 @@ KINDS = {
 }
 
 
-def text_of(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
+def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
     """The text of a kind, in a call of the Callee; without arguments, of the program that was made last.
 
     Raises ValueError for other kinds, and for those that the program has not, which says why.
@@ -75,17 +75,17 @@ def passes_text(compiled: Any, args: Any, kwargs: Any) -> str:
     )
     unchanged: list[str] = []
     for name, func, fired in states:
-        if func is before:
+        if func is before or show(func) == show(before):
             unchanged.append(name)
             continue
-        parts.append(f"--- {name}: {changed(before, func, fired)} ---\n{show(func)}")
+        parts.append(f"--- {name}: {what_changed(before, func, fired)} ---\n{show(func)}")
         before = func
     if unchanged:
         parts.append(f"--- no change by {', '.join(dict.fromkeys(unchanged))} ---")
     return "\n".join(parts)
 
 
-def changed(before: Func, after: Func, fired: list[Any]) -> str:
+def what_changed(before: Func, after: Func, fired: list[Any]) -> str:
     """What a pass did, in one line: how many equations there are, which ops went and came, the rules that fired."""
     old, new = op_counts(before), op_counts(after)
     went = [f"{n - new.get(op, 0)} {op}" for op, n in old.items() if n > new.get(op, 0)]

@@ -52,7 +52,7 @@ class XlaSteps:
 
     def step(self, i: Instruction, named: dict[str, Instruction], readers: Any, runs: int | None) -> PlanStep:
         cost = self.costs.of(i, named)
-        made = PlanStep(kind_of(i, self.module), i.name, does(i, self.module), self.places(i), cost, runs)
+        made = PlanStep(step_kind(i, self.module), i.name, does(i, self.module), self.places(i), cost, runs)
         if i.opcode == "while":
             inside = None if i.trips is None or runs is None else runs * i.trips
             made.steps = [s for body in i.called("body") for s in self.of(body, inside)]
@@ -90,7 +90,7 @@ class XlaSteps:
         inside = self.module.computations[called]
         within = {x.name: x for x in inside}
         for x in inside:
-            if x.opcode not in FREE and (count := flops(x, within)):
+            if x.opcode not in FREE and (count := flops(x, within, self.module)):
                 self.by_line.note(self.marks.get(x.name, own), EqnCost(float(count)).times(times))
         first = next((self.marks[x.name] for x in inside if x.opcode not in FREE and x.name in self.marks), own)
         self.by_line.note(first, EqnCost(0.0, cost.read))
@@ -118,7 +118,7 @@ def scalar_copy(i: Instruction) -> bool:
     return i.opcode in ("copy", "fusion") and i.count <= 1 and not i.operands or i.opcode == "copy" and i.count <= 1
 
 
-def kind_of(i: Instruction, module: Module) -> str:
+def step_kind(i: Instruction, module: Module) -> str:
     """The kind of the step that an instruction is."""
     if i.opcode == "while":
         return "loop"

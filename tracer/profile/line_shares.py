@@ -84,9 +84,10 @@ def copied_call(callee, args, kwargs):
     """The arguments of a call with its arrays copied, None where those are many bytes."""
     try:
         leaves, tree = pytree.flatten((args, kwargs))
+        order = pytree.key_order((args, kwargs))
     except Exception:  # keys without an order, or containers that contain themselves
         return None
     if sum(x.nbytes for x in leaves if type(x) is np.ndarray) > SMALL:
         return None
-    args, kwargs = pytree.unflatten(tree, [x.copy() if type(x) is np.ndarray else x for x in leaves])
+    args, kwargs = pytree.unflatten(tree, [x.copy() if type(x) is np.ndarray else x for x in leaves], order)
     return callee, args, kwargs

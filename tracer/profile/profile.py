@@ -27,22 +27,15 @@ class Profile:
     notebook it shows itself.
     """
 
-    active: Profile | None = None  # the one that is being made
-
     def __init__(self, title: str = "a block") -> None:
         self.title, self.result = title, None
         self._recorder: Recorder | None = None
         self._data: dict[str, Any] | None = None
 
     def __enter__(self) -> Profile:
-        if Profile.active is not None:
-            raise RuntimeError(
-                f"a profile is being made already, of {Profile.active.title}\n  End it first: profiles do not nest."
-            )
         if self._recorder is not None:
             raise RuntimeError("a Profile is made once\n  Write `with wengert.profile() as p:` for another.")
         self._recorder = Recorder()
-        Profile.active = self
         self._recorder.begin()
         return self
 
@@ -50,7 +43,6 @@ class Profile:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         recorder = self._ended(False)
-        Profile.active = None
         recorder.end()
         self._data = summary(recorder)
 
@@ -82,8 +74,9 @@ class Profile:
         return report_text(self._data, self.title)
 
     def __repr__(self) -> str:
-        state = "being made" if Profile.active is self else "not begun" if self._data is None else "ended"
-        return f"<Profile of {self.title}, {state}>" if self._data is None else str(self)
+        if self._data is not None:
+            return str(self)
+        return f"<Profile of {self.title}, {'not begun' if self._recorder is None else 'being made'}>"
 
     def _repr_html_(self) -> str | None:
         return None if self._data is None else report_html(self._data, self.title)

@@ -5,6 +5,7 @@ would be waited for in somebody else's time. What it spends on traces and compil
 captured, and on compiled functions within it is told apart.
 """
 
+import contextlib
 import threading
 import time
 
@@ -100,10 +101,29 @@ def covered(intervals):
 
 
 class ThreadCalls(threading.local):
-    """stack: the Frames of this thread; muted: whether what happens now is of the profiler's own doing."""
+    """stack: the CallFrames of this thread, of one Recorder."""
 
     def __init__(self):
-        self.stack, self.muted = [], False
+        self.stack = []
+
+
+class Muted(threading.local):
+    """now: whether what happens on this thread is of a profiler's own doing."""
+
+    now = False
+
+
+MUTED = Muted()
+
+
+@contextlib.contextmanager
+def muted():
+    """Within, nothing is recorded."""
+    before, MUTED.now = MUTED.now, True
+    try:
+        yield
+    finally:
+        MUTED.now = before
 
 
 class Recorder:
@@ -119,20 +139,21 @@ class Recorder:
 
     def begin(self):
         events.LISTENERS.append(self.heard)
-        self.tell = begin_counting(self.counted)
+        begin_counting(self.counted)
         self.begun = time.perf_counter()
 
     def end(self):
         self.ended = time.perf_counter()
-        end_counting(self.tell)
+        end_counting(self.counted)
         events.LISTENERS.remove(self.heard)
-        for calls in self.calls.values():
-            calls.lines.finish()
+        with muted():
+            for calls in self.calls.values():
+                calls.lines.finish()
         self.calls, self.counts = dict(enumerate(self.calls.values())), {}  # which keeps no function alive
 
     # -- what happens ------------------------------------------------------------------------------
     def heard(self, event):
-        if self.thread.muted:
+        if MUTED.now:
             return
         if len(self.events) < KEPT:
             self.events.append((event, threading.get_ident()))
@@ -141,19 +162,16 @@ class Recorder:
         if event.seconds is not None and self.thread.stack:
             self.thread.stack[-1].events.append(event)
 
-    def counted(self, callee, args, kwargs):
+    def counted(self, callee, run, /, *args, **kwargs):
         """A call of a compiled function, as `begin_counting` hands it on."""
-        run, thread = callee.answering(), self.thread
-        if thread.muted or current_trace() is not None:  # within a trace it is no call
+        thread = self.thread
+        if MUTED.now or current_trace() is not None:  # within a trace it is no call
             return run(*args, **kwargs)
         first = time.perf_counter()
         calls = self.calls_of(callee, args, kwargs)
         if calls.lines.due(calls.calls):
-            thread.muted = True
-            try:
+            with muted():
                 calls.lines.measure(callee, args, kwargs, calls.calls)
-            finally:
-                thread.muted = False
         frame = CallFrame(calls, 0.0)
         thread.stack.append(frame)
         frame.start = time.perf_counter()

@@ -3,29 +3,22 @@
 import os
 import textwrap
 
-from ..common.terminal import columns, in_time, several
+from ..common.terminal import in_time, several, text_columns
 
 LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
+REASONS = 8  # bound: traces of a function that are told
+LONG = 3  # bound: lines of one row
 
 SHORT = {"generated NumPy": "NumPy", "plain Python": "Python"}
 
 
 def report_text(data, title):
     """The text of a profile's data, as wide as the terminal."""
-    width = columns()
+    width = text_columns()
     parts = [[f"profile of {title}: {in_time(data['seconds'])}", *shares(data)]]
     parts += [part(data, width) for part in PARTS]
-    parts.append([f"note: {note}" for note in data["notes"]])
-    return "\n\n".join("\n".join(wrapped_line(line, width) for line in part) for part in parts if part)
-
-
-def wrapped_line(line, width):
-    """A line as several, where it is longer; those behind the first are indented further. Rows of tables are not: they
-    have been wrapped by then."""
-    if len(line) <= width or line.startswith("  ") and "  " in line.strip():
-        return line
-    begin = len(line) - len(line.lstrip()) + 4
-    return "\n".join(textwrap.wrap(line, width, subsequent_indent=" " * begin, break_long_words=False))
+    parts.append([line for note in data["notes"] for line in textwrap.wrap(f"note: {note}", width)])
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def row_place(row):
@@ -42,17 +35,17 @@ def shares(data):
     ]
 
 
-def row_lines(rows, heads, left, width):
+def row_lines(rows, heads, left, width, most=LONG):
     """Rows of texts in columns; left: which are flush left, the others are flush right. The last is flush left, and
-    goes on in further lines where it is long."""
-    table = [heads, *rows]
-    widths = [max(len(row[k]) for row in table) for k in range(len(heads) - 1)]
+    goes on in further lines where it is long, at most so many."""
+    table = [heads, *rows] if heads else rows
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]) - 1)]
     put = lambda x, k: x.ljust(widths[k]) if k in left else x.rjust(widths[k])
     out = []
     for *row, last in table:
         head = "  " + "  ".join(put(x, k) for k, x in enumerate(row)) + "  "
-        room = max(width - len(head), 24)
-        first, *more = textwrap.wrap(last, room, subsequent_indent="  ", break_long_words=False) or [""]
+        room, how = max(width - len(head), 24), {"subsequent_indent": "  ", "break_long_words": False}
+        first, *more = textwrap.wrap(last, room, max_lines=most, placeholder=" ...", **how) or [""]
         out += [(head + first).rstrip(), *(" " * len(head) + line for line in more)]
     return out
 
@@ -142,10 +135,11 @@ def trace_lines(data, width):
     rows, more = first_rows(list(functions.items()), ROWS)
     for (name, where), traces in rows:
         out.append(f"  {name}{f' ({where})' if where else ''}: {several(len(traces), 'trace')}")
-        reasons, others = first_rows(traces, 8)
-        out += [f"    {in_time(t['seconds']):>8}  ({t['arguments']}) {t['reason']}" for t in reasons] + others
-    missed = [r for r in data["misses"] if r["kind"] == "side exit"]
-    out += [f"  {r['name']}: {r['text']}" for r in missed[:8]]
+        reasons, others = first_rows(traces, REASONS)
+        texts = [["  ", in_time(t["seconds"]).rjust(7), f"{t['reason']}, with ({t['arguments']})"] for t in reasons]
+        out += row_lines(texts, None, {0}, width) + others
+    exits = [r for r in data["misses"] if r["kind"] == "side exit"]
+    out += row_lines([[r["name"], r["text"]] for r in exits[:REASONS]], None, {0}, width) if exits else []
     return out + more
 
 
@@ -157,7 +151,7 @@ def fallback_lines(data, width):
     for r in rows:
         where = f" ({row_place(r)})" if r["file"] else ""
         out.append(f"  {r['name']}{where}: {several(r['calls'], 'call')}, {in_time(r['seconds'])} uncompiled")
-        out.append(f"    {r['why']}")
+        out += row_lines([["", r["why"]]], None, {0}, width)
     return out + more
 
 
@@ -168,7 +162,8 @@ def cache_lines(data, width):
         return []
     words = {"hit": "read", "miss": "not there", "kept": "kept", "not kept": "not kept"}
     out = ["programs on disk: " + ", ".join(f"{n} {words[kind]}" for kind, n in counts.items() if n)]
-    return out + [f"  {r['name']}: {r['text']}" for r in data["cache"]["not kept"][:8]]
+    missing = [[r["name"], r["text"]] for r in data["cache"]["not kept"][:REASONS]]
+    return out + (row_lines(missing, None, {0}, width) if missing else [])
 
 
 PARTS = call_lines, line_lines, phase_lines, trace_lines, fallback_lines, cache_lines

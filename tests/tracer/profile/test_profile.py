@@ -158,6 +158,11 @@ def test_lines_of_what_is_called_once(as_users_have_it):
     assert {r["runs as"] for r in p.json()["lines"]} <= {"NumPy", "machine code"}
 
 
+def test_keys_of_dicts_keep_their_order_where_arguments_are_copied(as_users_have_it):
+    p = wengert.profile(jit(lambda d: np.sin(d["b"]) + d["a"]), {"b": np.ones(3), "a": np.ones(3)}, calls=1)
+    assert p.json()["calls"][0]["runs as"] == "generated NumPy" and p.json()["lines"]
+
+
 def test_measuring_leaves_arguments_and_the_world_alone(as_users_have_it):
     class Counter:
         seen = 0
@@ -208,7 +213,8 @@ def test_a_side_exit_and_an_outside_value():
         f(1.0)
     assert [r["reason"].split(":")[0] for r in p.json()["traces"]][:2] == ["first call", "data took another way"]
     assert {r["kind"] for r in p.json()["misses"]} == {"side exit", "guard"}
-    assert "is false" in str(p) and "was 1.0, is 2.0" in str(p)
+    text = " ".join(str(p).split())  # lines are broken at the width of the terminal
+    assert "is false" in text and "was 1.0, is 2.0" in text
 
 
 def test_programs_on_disk_are_told_of(process):
@@ -285,10 +291,17 @@ def test_what_is_refused(make, kind, text):
         make()
 
 
-def test_profiles_do_not_nest():
-    with wengert.profile() as p, pytest.raises(RuntimeError, match="being made already"):
-        wengert.profile(loss, np.ones(3))
-    with pytest.raises(RuntimeError, match="made once"), p:
+def test_profiles_within_profiles():
+    f = jit(loss)
+    f(np.ones(3))
+    code = f.__code__
+    with wengert.profile() as outer:
+        f(np.ones(3))
+        inner = wengert.profile(f, np.ones(3), calls=4)
+        assert repr(outer) == "<Profile of a block, being made>"
+    assert [rows(p, "calls")[0]["calls"] for p in (inner, outer)] == [4, 5] and f.__code__ is code
+    assert "timing engines" not in {r["phase"] for r in outer.json()["phases"]} and repr(inner) == str(inner)
+    with pytest.raises(RuntimeError, match="made once"), outer:
         pass
 
 
@@ -377,3 +390,13 @@ def test_the_page_about_it(as_users_have_it):
 def test_the_docstring(as_users_have_it):
     failed, tried = doctest.testmod(importlib.import_module("wengert.tracer.profile.profile"))
     assert tried and not failed
+
+
+def test_long_rows_are_broken_and_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    f = jit(lambda *xs, how: sum(xs))
+    with wengert.profile() as p:
+        f(*[np.ones(n) for n in [7] * 40], how="it" * 50)
+    lines = str(p).splitlines()
+    assert max(map(len, lines)) <= 90 and any(line.endswith(" ...") for line in lines)
+    assert p.json()["calls"][0]["signature"].count("f64[7]") == 40
