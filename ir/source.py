@@ -48,11 +48,11 @@ class Source:
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
-        return Source(self.code, self.lasti, mark, (), self.callers)
+        return Source(self.code, self.lasti, mark, callers=self.callers)
 
     def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
-        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), self.callers)
+        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), callers=self.callers)
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
@@ -105,10 +105,10 @@ class KeptSource(Source):
         self.kept, self.mark, self.rules, self.callers = kept, mark, rules, callers
 
     def marked(self, mark: str) -> KeptSource:
-        return KeptSource(self.kept, mark, (), self.callers)
+        return KeptSource(self.kept, mark, callers=self.callers)
 
     def by(self, rule: Any) -> KeptSource:
-        return KeptSource(self.kept, self.mark, (*self.rules, rule), self.callers)
+        return KeptSource(self.kept, self.mark, (*self.rules, rule), callers=self.callers)
 
     def position(self) -> Place:
         return self.kept[2]

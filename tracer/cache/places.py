@@ -24,7 +24,8 @@ def sources_said(func):
 def with_sources(func, said):
     """A program that was read back, its equations at their places."""
     places, numbers = said
-    made = [KeptSource((file, f, tuple(place)), mark, (), tuple(callers)) for file, f, place, mark, callers in places]
+    kept = lambda file, f, place, mark, callers: KeptSource((file, f, tuple(place)), mark, callers=tuple(callers))
+    made = [kept(*place) for place in places]
     for eqn, number in zip(all_equations(func), numbers, strict=True):
         eqn.source = None if number is None else made[number]
     return func

@@ -90,7 +90,7 @@ def locate_equation():
             call = id(frame), code, id(back), back and back.f_code
             if call != INNERMOST.call:
                 INNERMOST.call, INNERMOST.callers = call, callers_of(frame)
-            return Source(code, frame.f_lasti, "", (), INNERMOST.callers)
+            return Source(code, frame.f_lasti, callers=INNERMOST.callers)
         frame = frame.f_back
     return None
 
