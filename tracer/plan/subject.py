@@ -46,7 +46,7 @@ class Subject:
         if version.times is not None:
             self.times |= {k: t for k, t in zip(("numpy", "xla"), version.times, strict=True) if t is not None}
         self.engine = "numpy" if version.engine else "pieces" if version.chain is not None else "xla"
-        self.why = runs(version) if version.times is not None else self.reason()
+        self.why = without_engine(runs(version)) if version.times is not None else self.reason()
         if contest is None:
             return
         ours, plain = contest.spent
@@ -62,14 +62,19 @@ class Subject:
         """Why a program that was not timed runs as it does."""
         entry, version = self.entry, self.version
         if version.engine:
-            return "as NumPy, as was asked for" if backend_choice.asked(entry) else "as NumPy"
+            return "as was asked for" if backend_choice.asked(entry) else "as it was kept on disk"
         if version.chain is not None:
             return "it says the same many times, so alike pieces are compiled once"
-        return f"through XLA: {why_xla(entry, version)}"
+        return why_xla(entry, version)
 
     @property
     def name(self) -> str:
         return str(self.compiled.name)
+
+
+def without_engine(text: str) -> str:
+    """What `explain` says of the engine, without its name in front."""
+    return next((text[len(p) :] for p in ("as NumPy, ", "as NumPy: ", "through XLA: ") if text.startswith(p)), text)
 
 
 def why_xla(entry: Any, version: Any) -> str:
