@@ -80,6 +80,16 @@ def network_page(path):
     return grad(network, argnums=0).view(*args, path=path).path
 
 
+def swing(x):
+    for _ in range(20):
+        x = np.sin(x) * x
+    return (x * x).sum()
+
+
+def kept_page(path):
+    return grad(swing).view(np.ones(3), path=path).path
+
+
 def large_page(path):
     """3000 equations without any likeness, made as such."""
     build, rng = Builder("large"), np.random.default_rng(0)
@@ -99,7 +109,7 @@ def large_page(path):
     return path
 
 
-PAGES = {"stencil": stencil_page, "network": network_page, "large": large_page}
+PAGES = {"stencil": stencil_page, "network": network_page, "kept": kept_page, "large": large_page}
 
 
 def texts(browser, selector):
@@ -226,6 +236,15 @@ def test_what_is_kept_is_told(browser, pages):
     button(browser, "Kept")
     amounts = dict(zip(texts(browser, ".line code"), texts(browser, ".line .amount")))
     assert any("np.exp(scaled @ w)" in code and amount.endswith("B") for code, amount in amounts.items())
+
+
+def test_what_a_loop_keeps_is_marked_where_it_is_made(browser, pages):
+    browser.show(pages("kept"))
+    button(browser, "unfold all")
+    made = browser.ask("[...document.querySelectorAll('.node.kept')].map((e) => e.title)")
+    assert sorted(title.split()[2] for title in made) == ["cos", "mul", "sin"] and count(browser, ".frame-title.kept") == 1
+    browser.click(".node.kept", next(k for k, title in enumerate(made) if " sin " in title))
+    assert "480 B for the way back" in texts(browser, ".drawer-body")[0]
 
 
 def test_a_line_lights_up_its_equations(browser, pages):

@@ -91,7 +91,7 @@ def test_what_is_kept_is_of_the_line_in_the_loop():
     func = grad(rolled).ir(np.ones(4), 0.5)
     found = residuals_of(func)
     assert found and all(size == x.type.size * 8 for x, _, size in found)
-    stacked = [source for x, source, _ in found if len(x.type.shape) == 2]
+    stacked = [inner.eqn.source for x, inner, _ in found if len(x.type.shape) == 2]
     assert stacked and {s.text for s in stacked} == {"x = np.tanh(x * gain)"}
     assert residuals_of(jit(rolled).ir(np.ones(4), 0.5)) == []
 
