@@ -81,9 +81,10 @@ def uses(func):
     return found
 
 
-def stretches(numbers, start, stop, fewest=FEWEST):
+def stretches(numbers, start, stop, fewest=None):
     """(start, stop, period) of what is repeated `fewest` times or more between two places, in order: the longest, and
-    those before and behind it."""
+    those before and behind it. fewest: FEWEST where it is not said."""
+    fewest = FEWEST if fewest is None else fewest
     part, best = numbers[start:stop], None
     for period in distances(part, fewest):
         edges = np.flatnonzero(np.diff(np.concatenate(([False], part[:-period] == part[period:], [False]))))
@@ -99,7 +100,7 @@ def stretches(numbers, start, stop, fewest=FEWEST):
     return [*before, (first, last, period), *behind]
 
 
-def distances(part, fewest=FEWEST):
+def distances(part, fewest):
     """The distances at which a few equations are most often met again, `fewest` times or more."""
     last, found = {}, collections.Counter()
     for place in range(len(part) - GRAM + 1):

@@ -12,8 +12,9 @@ import itertools
 import re
 
 from ...ir.outline import labels, stretches
+from ...ir.source import Source
 from .layers import layered
-from .tables import mark_of, name_in_source
+from .tables import mark_of
 
 FEW = 20  # bound: equations that stand in a box as they are
 MOST = 24  # bound: children of a box
@@ -30,6 +31,7 @@ class Boxes:
     def __init__(self, func):
         self.func, self.end = func, len(func.eqns)
         self.sources = [eqn.source for eqn in func.eqns]
+        self.lines = [*map(line_of, self.sources)]
         self.numbers = labels(func.eqns) if self.end > FEW else None
         self.made = {p: -1 - n for n, p in enumerate(func.params)}
         self.made.update((r, n) for n, eqn in enumerate(func.eqns) for r in eqn.results)
@@ -135,16 +137,15 @@ class Boxes:
         return f"lines {min(lines)}-{max(lines)}" if lines else "of no line"
 
     def function_of(self, n):
-        code = getattr(self.sources[n], "code", None)
-        return code and (code.co_filename, NAMELESS.sub("", name_in_source(code)))
+        source = self.sources[n]
+        return (source.file, NAMELESS.sub("", source.function)) if isinstance(source, Source) else None
 
     def function_name(self, n):
         found = self.function_of(n)
         return "" if found is None else found[1].rpartition(".")[2]
 
     def line_of(self, n):
-        source = self.sources[n]
-        return (str(source).partition(":")[0], getattr(source, "line", 0)) if source is not None else ("", 0)
+        return self.lines[n]
 
     # -- edges and layers --------------------------------------------------------------------------
     def lay_out(self, root):
@@ -181,3 +182,8 @@ def leaf_tokens(child):
     if not isinstance(child, dict):
         return [child]
     return [n for x in child.get("copies", child["c"]) for n in leaf_tokens(x)]
+
+
+def line_of(source):
+    """(file, line), by which runs of equations are told apart."""
+    return (source.file, source.line) if isinstance(source, Source) else ("", 0)

@@ -9,27 +9,27 @@ STORED = {OPS["dynamic_update_slice"]: 1, OPS["reshape"]: 0}  # ops by which a t
 
 
 def residuals_of(func):
-    """[(value, the source that made it, bytes)] of what equations of the user's make and adjoint ones read, in the
-    function itself: what regions make stands in the results of their equations, of all trips together."""
+    """[(value, the value that it is of, bytes)] of what equations of the user's make and adjoint ones read, in the
+    function itself: a result of a loop that keeps a value of each trip is of that value, in the loop's body."""
     found = {}
     for eqn in func.eqns:
         for x in eqn.operands if mark_of(eqn.source) == "vjp" else ():
             if isinstance(x, Value) and x.eqn is not None and mark_of(x.eqn.source) == "":
-                found[x] = maker(x), x.type.size * x.type.dtype.itemsize
-    return [(x, source, size) for x, (source, size) in found.items()]
+                found[x] = within_body(x), x.type.size * x.type.dtype.itemsize
+    return [(x, inner, size) for x, (inner, size) in found.items()]
 
 
-def maker(value):
-    """The source of what made a value: of a result of a loop or map, that of the equation in its body."""
+def within_body(value):
+    """A value, or of a result of a loop or map the one in its body that it is made of."""
     eqn = value.eqn
     if eqn.op not in (LOOP, MAP):
-        return eqn.source
+        return value
     last = eqn.attrs["body"].results[eqn.results.index(value)]
     while isinstance(last, Value) and last.eqn is not None and last.eqn.op in STORED and same_line(last.eqn, eqn):
         last = last.eqn.operands[STORED[last.eqn.op]]
     if not isinstance(last, Value) or last.eqn is None or last.eqn.source is None:
-        return eqn.source
-    return maker(last)
+        return value
+    return within_body(last)
 
 
 def same_line(one, other):

@@ -125,14 +125,14 @@ class PageModel:
             {
                 "name": name,
                 "states": told,
-                "kept": [
-                    [self.tables.value(x), self.tables.place(source), size]
-                    for x, source, size in residuals_of(states[-1][1])
-                ],
+                "kept": [self.kept_row(*found) for found in residuals_of(states[-1][1])],
             }
         )
         for _, func in (states[0], states[-1]):
             self.note_sources(func)
+
+    def kept_row(self, value, inner, size):
+        return [self.tables.value(value), self.tables.place(inner.eqn.source), size, self.tables.value(inner)]
 
     def difference(self, before, after):
         added, changed, removed = differences(before, after)

@@ -13,14 +13,12 @@ bytes read, bytes written, 1 if that is known] of one execution.
 """
 
 import collections
-import os
 
 from ...ir.core import Value
 from ...ir.cost import cost
 from ...ir.op import OPS
-from ...ir.source import hint_name
+from ...ir.source import Source, hint_name
 from ...ir.text import attributes_text, labelled_regions, number_text
-from ..common.frames import PART
 
 LOOP, MAP = OPS["loop"], OPS["map"]
 SPELLED = 300  # bound: characters of the attributes of an equation, of which a dense constant may have millions
@@ -63,30 +61,20 @@ class Tables:
 
     def place(self, source):
         """The number of the place in the user's code; -1 where there is none."""
-        if source is None:
+        if not isinstance(source, Source):
             return -1
-        code = getattr(source, "code", None)
-        if code is None:  # of a program from disk, "file.py:7 vjp"
-            file, _, line = str(source).rpartition(":")
-            return self.number(
-                "places", str(source).split()[0], lambda: [self.file(file), int(line.split()[0]), 0, 0, 0, -1]
-            )
+        self.kept.append(source)
+        code = getattr(source, "code", None)  # which one of a program from disk has not
+        key = (source.file, source.function, source.position()) if code is None else (id(code), source.lasti)
+        return self.number("places", key, lambda: self.place_row(source))
+
+    def place_row(self, source):
         line, end, start, stop = source.position()
-        row = lambda: [
-            self.file(code.co_filename),
-            line or source.line,
-            start or 0,
-            end or 0,
-            stop or 0,
-            self.text(name_in_source(code)),
-        ]
-        self.kept.append(code)
-        return self.number("places", (id(code), source.lasti), row)
+        function = self.text(source.function)
+        return [self.file(source.file), line or source.line, start or 0, end or 0, stop or 0, function]
 
     def file(self, path):
-        """The number of a file; of programs from disk the name alone is known, which may be that of one there is."""
-        if not os.path.dirname(path):
-            path = next((known for known in self.files if os.path.basename(known) == path), path)
+        """The number of a file."""
         return self.number("files", path, lambda: path)
 
     def eqn(self, eqn):
@@ -128,16 +116,9 @@ class Tables:
         return {name: getattr(self, name) for name in ("texts", "places", "values", "eqns", "funcs")}
 
 
-def name_in_source(code):
-    """The name of a function as the user wrote it, without what rewriting adds."""
-    return code.co_qualname.partition(PART)[0]
-
-
 def mark_of(source):
     """The transform that made an equation: "vjp", "jvp", or "" for what the user wrote."""
-    if source is None or hasattr(source, "mark"):
-        return source.mark if source is not None else ""
-    return str(source).rpartition(":")[2].partition(" ")[2]
+    return source.mark if isinstance(source, Source) else ""
 
 
 def region_trips(eqn, label):

@@ -105,6 +105,13 @@ def test_few_edges_cross(layout):
     assert crossing == 0
 
 
+def test_the_plain_order_unties_what_is_given_in_any_order():
+    edges = [(k, 10 + (3 * k) % 10) for k in range(10)]
+    shuffled = [int(box) for box in np.random.default_rng(3).permutation(20)]
+    place = layers.layer_order({box: box // 10 for box in shuffled}, edges)
+    assert not any((place[a] - place[c]) * (place[b] - place[d]) < 0 for (a, b), (c, d) in itertools.combinations(edges, 2))
+
+
 def test_the_adjoint_is_beside_what_it_is_of():
     tree = Boxes(grad(stacked).ir([np.ones(4)] * 2, np.ones(4))).tree()
     assert tree["k"] == "sides" and [b["k"] for b in tree["c"] if isinstance(b, dict)] == ["forward", "adjoint"]

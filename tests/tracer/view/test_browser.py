@@ -80,6 +80,16 @@ def network_page(path):
     return grad(network, argnums=0).view(*args, path=path).path
 
 
+def swing(x):
+    for _ in range(20):
+        x = np.sin(x) * x
+    return (x * x).sum()
+
+
+def kept_page(path):
+    return grad(swing).view(np.ones(3), path=path).path
+
+
 def large_page(path):
     """3000 equations without any likeness, made as such."""
     build, rng = Builder("large"), np.random.default_rng(0)
@@ -99,7 +109,7 @@ def large_page(path):
     return path
 
 
-PAGES = {"stencil": stencil_page, "network": network_page, "large": large_page}
+PAGES = {"stencil": stencil_page, "network": network_page, "kept": kept_page, "large": large_page}
 
 
 def texts(browser, selector):
@@ -203,6 +213,22 @@ def test_an_equation_lights_up_its_line_and_its_adjoint(browser, pages):
     assert count(browser, ".node.chosen") == count(browser, ".line.chosen") == 0
 
 
+def test_of_a_line_that_ran_several_times_each_run_has_its_own_adjoint(browser, pages):
+    browser.show(pages("network"))
+    browser.press("/")
+    browser.write_text("= exp f64")
+    rows = count(browser, ".results .result")
+    found = set()
+    for _ in range(LAYERS):
+        browser.press("Enter")
+        heads = texts(browser, ".detail h3")
+        assert "Its adjoint" in heads
+        listed = "const at = [...document.querySelectorAll('.detail > *')]; const n = at.findIndex((e) => e.textContent === 'Its adjoint')"
+        found.add(tuple(browser.ask(f"(() => {{ {listed}; return at.slice(n + 1).map((e) => e.title); }})()")))
+    assert rows == LAYERS == len(found)
+    assert not set.intersection(*map(set, found))
+
+
 def test_what_is_kept_is_told(browser, pages):
     browser.show(pages("network"))
     kept = texts(browser, ".choice button")
@@ -210,6 +236,15 @@ def test_what_is_kept_is_told(browser, pages):
     button(browser, "Kept")
     amounts = dict(zip(texts(browser, ".line code"), texts(browser, ".line .amount")))
     assert any("np.exp(scaled @ w)" in code and amount.endswith("B") for code, amount in amounts.items())
+
+
+def test_what_a_loop_keeps_is_marked_where_it_is_made(browser, pages):
+    browser.show(pages("kept"))
+    button(browser, "unfold all")
+    made = browser.ask("[...document.querySelectorAll('.node.kept')].map((e) => e.title)")
+    assert sorted(title.split()[2] for title in made) == ["cos", "mul", "sin"] and count(browser, ".frame-title.kept") == 1
+    browser.click(".node.kept", next(k for k, title in enumerate(made) if " sin " in title))
+    assert "480 B for the way back" in texts(browser, ".drawer-body")[0]
 
 
 def test_a_line_lights_up_its_equations(browser, pages):

@@ -91,7 +91,7 @@ def test_what_is_kept_is_of_the_line_in_the_loop():
     func = grad(rolled).ir(np.ones(4), 0.5)
     found = residuals_of(func)
     assert found and all(size == x.type.size * 8 for x, _, size in found)
-    stacked = [source for x, source, _ in found if len(x.type.shape) == 2]
+    stacked = [inner.eqn.source for x, inner, _ in found if len(x.type.shape) == 2]
     assert stacked and {s.text for s in stacked} == {"x = np.tanh(x * gain)"}
     assert residuals_of(jit(rolled).ir(np.ones(4), 0.5)) == []
 
@@ -119,6 +119,18 @@ def test_lines_that_are_long_or_of_other_characters(tmp_path):
     lines = shown_file(str(path), [(1, 4)])["lines"]
     assert len(lines[0][1]) == 403 and lines[0][2][-1] == [7, 400, "c"]
     assert lines[1][2] == lines[2][2] == [] and lines[2][1] == "        t = 2" and lines[3][2] == [[4, 5, "n"]]
+
+
+def test_a_program_from_disk_has_its_lines(tmp_path):
+    args = np.ones(4), 0.5
+    jit(rolled, cache=tmp_path)(*args)
+    data = data_of(jit(rolled, cache=tmp_path), *args)
+    (program,) = data["programs"]
+    assert [s["pass"] for s in program["states"]] == ["read from disk"]
+    first = rolled.__code__.co_firstlineno
+    assert {line for _, line, *_ in data["places"]} == {first + 1, first + 2, first + 3}
+    (file,) = data["files"]
+    assert [number for number, *_ in file["lines"]] == [first, first + 1, first + 2, first + 3]
 
 
 def test_source_that_is_not_there_is_blank():

@@ -41,7 +41,7 @@ function costText(amount, unit, home, eqn) {
 }
 
 function keptText(app, eqn) {
-  const sizes = app.program.kept.filter(([value]) => eqn.results.includes(value)).map(([, , size]) => size);
+  const sizes = app.program.kept.filter(([value, , , inner]) => eqn.results.includes(value) || eqn.results.includes(inner)).map(([, , size]) => size);
   return sizes.length ? `${compact(sizes.reduce((a, b) => a + b, 0), "B")} for the way back` : null;
 }
 

@@ -187,9 +187,16 @@ class Graph {
     const row = this.forest.state.row;
     put(row.added || [], "added");
     put(row.altered || [], "altered");
+    put(this.keptEquations(), "kept");
     const relatives = this.app.relatives();
     for (const [name, ids] of Object.entries(relatives)) put(ids, name);
     this.painter.mark(marks);
+  }
+
+  // Those of which reverse mode keeps a result, the body's and the loop's that hands it on.
+  keptEquations() {
+    const kept = new Set(this.app.program.kept.flatMap(([value, , , inner]) => [value, inner]));
+    return kept.size ? this.forest.state.order.filter((id) => EQUATIONS[id].results.some((x) => kept.has(x))) : [];
   }
 
   // -- zooming -------------------------------------------------------------------------------------

@@ -97,10 +97,7 @@ class App {
   relatives() {
     const { eqn, line, value, func } = this.chosen;
     if (eqn !== undefined && this.state.homes.has(eqn)) {
-      const kept = new Set(this.program.kept.map(([x]) => x));
-      const operand = this.state.operands(eqn);
-      const isKept = (id) => EQUATIONS[id].results.some((x) => kept.has(x));
-      return { chosen: [eqn], operand, reader: this.state.readers(eqn), adjoint: this.state.adjoints(eqn), kept: [eqn, ...operand].filter(isKept) };
+      return { chosen: [eqn], operand: this.state.operands(eqn), reader: this.state.readers(eqn), adjoint: this.state.adjoints(eqn) };
     }
     if (line) return { chosen: this.state.byLine.get(line) || [] };
     if (value !== undefined) {

@@ -1,6 +1,14 @@
 // The user's source, with what each line costs.
 
 const LONGEST_INDENT = 200;
+const TOGETHER = 60; // lines that the browser lays out together, when they come near the screen
+const HEIGHT = 19.8; // pixels of a line
+
+function blockOf(rows) {
+  const made = element("div", "block", null, ...rows);
+  made.style.containIntrinsicSize = `auto 500px auto ${rows.length * HEIGHT}px`;
+  return made;
+}
 
 // Lines in runs without a gap.
 function blocksOf(lines) {
@@ -38,7 +46,7 @@ class SourcePane {
         const filled = lines.filter(([, text]) => text.trim());
         const indent = Math.min(...filled.map(([, text]) => text.length - text.trimStart().length), LONGEST_INDENT);
         const rows = lines.map(([number, text, kinds]) => this.line(lineKey(f, number), number, text, kinds, indent));
-        this.list.append(element("div", "block", null, ...rows));
+        for (let k = 0; k < rows.length; k += TOGETHER) this.list.append(blockOf(rows.slice(k, k + TOGETHER)));
       });
     });
   }
