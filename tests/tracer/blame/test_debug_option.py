@@ -55,6 +55,14 @@ def test_a_division_is_no_overflow_nor_the_other_way_round():
     assert np.isnan(jit(lambda x: x - x, debug=("divide", "overflow"))(np.array([np.inf]))[0])
 
 
+def test_what_was_bad_before_is_not_born():
+    given = np.array([[np.nan, 1.0], [np.inf, 1.0]])
+    for f in (lambda x: np.sqrt(x) + 1.0, lambda x: (2.0 * x).sum(axis=1), lambda x: x @ x, lambda x: np.cumsum(x)):
+        watched = jit(f, debug=("invalid", "divide", "overflow"))
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(watched(given), f(given))
+
+
 def test_words_that_are_none_are_refused():
     assert words_asked("warn") == ("invalid", "divide", "overflow", "warn")
     assert words_asked(("warn", "nan")) == ("nan", "warn")
