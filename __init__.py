@@ -13,6 +13,7 @@ from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
 from .tracer.api.transforms import grad, value_and_grad
 from .tracer.api.vmap import vmap
+from .tracer.common import log_setting  # noqa: F401, what WENGERT_LOG asks for
 from .tracer.common.errors import (
     CheckError,
     ConcretizationError,

@@ -11,12 +11,13 @@ from ...backends.xla import dispatch
 from ...ir.exactness import exactly
 from ...ir.parameters import declared
 from ...ir.pipeline import run as optimise
-from ..blame.watch import Debug
+from ..blame.watch import twin_for
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
+from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
@@ -26,6 +27,7 @@ from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
+from ..common.frames import place_of
 from ..guards import float_errors, patched_numpy
 from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
@@ -75,6 +77,7 @@ class Compiled:
         self._function, self._plain = (function, plain) if make is None else (None, None)
         self.key = None  # under which others find this
         self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.place = place_of(function)
         self.entry = SignatureEntry if tier is None else Background
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
         self.device, self.engine, self.native = dispatch.find_device(device), engine, native
@@ -89,6 +92,7 @@ class Compiled:
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
+        self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience = threading.RLock(), Patience()
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
@@ -128,7 +132,8 @@ class Compiled:
         trace = current_trace()
         if trace is None:
             if self.patience.refused >= SEEN and self.rests(args, kwargs):
-                return self.plain(*args, **kwargs)
+                with left_to_python(self, self.patience.why):
+                    return self.plain(*args, **kwargs)
             return self.route(args, kwargs)
         if not self.has_plain:
             trace.root.outside.derives = True
@@ -143,11 +148,7 @@ class Compiled:
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
         try:
-            taken = packed_call(args, kwargs)
-            leaves, tree = pytree.flatten(taken)
-            order = pytree.hashable(
-                pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
-            )
+            leaves, tree, order = self.flattened(args, kwargs)
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
@@ -177,7 +178,7 @@ class Compiled:
             if self.has_plain:
                 return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
             if self.debug is None and (words := float_errors.words_raised()):
-                return self.watched_for(words)(*args, **kwargs)
+                return twin_for(self, words)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -186,6 +187,24 @@ class Compiled:
         static = route.key(leaves)
         entry = route.entries.get(static) or self.enter(route, static, leaves, built, args, kwargs)
         return entry.run_on(leaves, (args, kwargs))
+
+    def flattened(self, args, kwargs):
+        """-> (leaves of a call, their structure, the order of the keys in it)."""
+        taken = packed_call(args, kwargs)
+        leaves, tree = pytree.flatten(taken)
+        keys = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
+        return leaves, tree, pytree.hashable(keys)
+
+    def known_entry(self, args, kwargs):
+        """-> (the entry of a call, None where there is none yet; its leaves)."""
+        leaves, tree, order = self.flattened(args, kwargs)
+        types = tuple(map(type, leaves))
+        route = self.routes.get((tree, types, order, sharing(args, kwargs, tree)))
+        if route is not None and route.promoted and not all(small(leaves[i]) for i in route.promoted):
+            route = route.plain
+        if route is None or route.inside or route.memory:
+            return None, leaves
+        return route.entries.get(route.key(leaves) if route.static else ()), leaves
 
     def uncaptured(self, route, leaves, args, kwargs):
         """A call with memory of another library's among its arguments: by plain Python."""
@@ -199,15 +218,8 @@ class Compiled:
         if not self.has_plain:
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
-        return self.plain(*args, **kwargs)
-
-    def watched_for(self, words):
-        """The same derivative, which raises where the caller's error state asks for it: plain Python has none."""
-        if self.cell is not None:  # shared, as this is
-            return self.twin(self.cell.callee.given, Debug(words))
-        if words not in self.twins:
-            self.twins[words] = self.twin(self._function.__wrapped__, Debug(words))
-        return self.twins[words]
+        with left_to_python(self, text):
+            return self.plain(*args, **kwargs)
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""

@@ -85,6 +85,16 @@ class Debug:
         captured.checks = (*checks, NumberCheck(self, captured, func, name, log, told))
 
 
+def twin_for(compiled, words):
+    """The derivative that a Compiled is, watched for what the caller's error state asks to raise: plain Python has
+    none."""
+    if compiled.cell is not None:  # shared, as this is
+        return compiled.twin(compiled.callee().given, Debug(words))
+    if words not in compiled.twins:
+        compiled.twins[words] = compiled.twin(compiled.function.__wrapped__, Debug(words))
+    return compiled.twins[words]
+
+
 def watched_results(captured, results):
     """Those of a program in which a bad number is asked for: computed floats."""
     given = {*captured.func.params}

@@ -20,7 +20,7 @@ from ...backends.xla import dispatch
 from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
-from ..common import progress
+from ..common import events, progress
 from ..common.errors import warn_fallback
 from ..guards import isolation
 from ..guards.draw_sources import Draw
@@ -82,7 +82,7 @@ class Background(SignatureEntry):
     def waits(self, job, leaves, given):
         """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
         forked.refuse_forked()
-        with job.lock, progress.line(self.compiled.name):
+        with job.lock, events.making(self.compiled):
             if job.state is not READY:
                 job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
                 progress.phase("compiling", job.version.func.count())
@@ -135,7 +135,10 @@ class Background(SignatureEntry):
         job.waited += isolation.waited()
         if mine:
             job.leaves = ours
-            if not WORKER.ask(job):
+            if WORKER.ask(job):
+                text = lambda: f"asked for a program of ({self.shown_types(job.types)}) on another thread: {job.reason}"
+                events.report("compile", "asked", text, of=self.compiled, reason=job.reason, types=job.types)
+            else:
                 job.state = now
         return result
 

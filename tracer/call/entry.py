@@ -6,13 +6,14 @@ is one trace: one combination of shapes and dtypes, which jax.jit's own cache te
 """
 
 import contextlib
+import logging
 import time
 
 from ...backends import forked
 from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
-from ..common import progress, pytree
+from ..common import events, progress, pytree
 from ..common.errors import UnsupportedError, Untold
 from ..common.frames import raises_for_user
 from ..guards import isolation, patched_numpy
@@ -22,7 +23,7 @@ from ..program.emit_results import returned
 from ..program.emit_structure import LeafPlace
 from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
-from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
+from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules
 from . import baseline
 from .attempts import Attempts, MustKnow
@@ -172,7 +173,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
-        with self.compiled.lock, progress.line(self.compiled.name):
+        with self.compiled.lock, events.making(self.compiled):
             version, fresh = self.prepare(leaves)
             here = self.current
             if here.apart and (read := self.met(here, given)) is not None:
@@ -185,6 +186,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                 out = version.straight(*leaves, *here.gather())
                 if out is not MISS:
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
+                    events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
             try:
                 while True:
@@ -207,8 +209,10 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
-                dispatch.wait(raw)
+                dispatch.wait(raw, version.func)
                 version.first_seconds = time.perf_counter() - start
+                seconds = version.first_seconds
+                events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)
                 if dispatch.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
@@ -227,6 +231,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
+        events.report("guards", "side exit", lambda: missing_way(missing.tree, missing.path))
         kinds = self.kinds_of(leaves)
         way = missing.path or tuple(map(repr, leaves))  # of floats it is not told
         self.have_patience(tuple(k.type for k in kinds), here, way)
@@ -265,6 +270,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         if fresh:
             self.have_patience(types, here)
             reason = self._reason(types, here)
+            self.tell_missed(types, here, reason)
             version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
@@ -285,6 +291,14 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         given = {id(out.object) for out in version.captured.outs if out.how == "object"}
         for key in self.equal:
             key.alone = key.alone or bool(version.captured.stores) or id(key.object) in given
+
+    def tell_missed(self, types, here, reason):
+        """Say why no program there is answers a call: what a guard asks, or other arguments."""
+        if self.current is None and reason == "first call":
+            return
+        kind = "guard" if here is None and self.current is not None else "signature"
+        text = lambda: f"no program for ({self.shown_types(types)}): {reason}"
+        events.report("guards", kind, text, reason=reason, types=types)
 
     def _reason(self, types, here):
         """Why there must be a new trace."""
