@@ -8,7 +8,7 @@ import threading
 
 from ...backends.xla import dispatch
 from ...ir.parameters import declared
-from ..blame.watch import Debug
+from ..blame.watch import twin_for
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
@@ -172,7 +172,7 @@ class Compiled(Inspecting):
             if self.has_plain:
                 return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
             if self.debug is None and (words := float_errors.words_raised()):
-                return self.watched_for(words)(*args, **kwargs)
+                return twin_for(self, words)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -214,14 +214,6 @@ class Compiled(Inspecting):
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         with left_to_python(self, text):
             return self.plain(*args, **kwargs)
-
-    def watched_for(self, words):
-        """The same derivative, which raises where the caller's error state asks for it: plain Python has none."""
-        if self.cell is not None:  # shared, as this is
-            return self.twin(self.cell.callee.given, Debug(words))
-        if words not in self.twins:
-            self.twins[words] = self.twin(self._function.__wrapped__, Debug(words))
-        return self.twins[words]
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""

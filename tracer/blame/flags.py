@@ -36,8 +36,9 @@ class BirthFlags:
         return build.finish(out)
 
     def appended(self, build, func, env):
-        """Append `func`, its parameters in `env`, and what tells of births -> (results, flags)."""
-        flags = [NO] * self.count
+        """Append `func`, its parameters in `env`, and what tells of births -> (results, flags). Masks of one shape are
+        joined before they are asked: that is one pass over all that is computed."""
+        flags, masks = [NO] * self.count, {}
         for eqn in func.eqns:
             build.source = eqn.source
             if eqn.op.name in INSIDE:
@@ -45,22 +46,18 @@ class BirthFlags:
                 for r, new in zip(eqn.results, out, strict=False):
                     env[r] = new
                     new.hint = r.hint
-                inner = out[len(eqn.results) :]
-            else:
-                build.replay(eqn, env)
-                inner = self.of(eqn, [env.get(x, x) for x in eqn.operands], [env.get(r, r) for r in eqn.results])
-            flags = list(map(one_or_other, flags, inner))
+                flags = list(map(one_or_other, flags, out[len(eqn.results) :]))
+                continue
+            build.replay(eqn, env)
+            xs, results = ([env.get(x, x) for x in values] for values in (eqn.operands, eqn.results))
+            for word, _, mask in births(eqn, xs, results, self.words):
+                place = self.key(eqn, word), mask.type.shape
+                masks[place] = OPS["or"](masks[place], mask) if place in masks else mask
         build.source = None
-        return [env.get(r, r) for r in func.results], flags
-
-    def of(self, eqn, xs, results):
-        """The flags of one equation."""
-        flags = [NO] * self.count
-        for word, _, mask in births(eqn, xs, results, self.words):
-            k = self.key(eqn, word)
+        for (k, _), mask in masks.items():
             if k is not None:
                 flags[k] = one_or_other(flags[k], anywhere(mask))
-        return flags
+        return [env.get(r, r) for r in func.results], flags
 
     def cond(self, operands, attrs):
         return OPS["cond"](*operands, branches=tuple([self.region(b, b.name) for b in attrs["branches"]]))

@@ -9,7 +9,7 @@ from ..guards.float_errors import risky
 from .flags import INSIDE, BirthFlags, births
 from .iterations import one_place
 from .replay import branch_taken, lane, loop_parts, value_at
-from .walk import Birth, LoopTrip, Step, first_place
+from .walk import Birth, LoopTrip, PathStep, first_place
 from .words import numpy_warning
 
 
@@ -42,7 +42,7 @@ def birth_of(eqn, xs, results, words, trips):
         if not np.any(mask):
             continue
         bad = mask if np.ndim(mask) == results[k].ndim else ~np.isfinite(results[k])
-        step = Step(eqn, k, first_place(np.asarray(bad)), trips)
+        step = PathStep(eqn, k, first_place(np.asarray(bad)), trips)
         return word, Birth(step, tuple(xs), results[k], (step,))
     return None
 

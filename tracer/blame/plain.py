@@ -1,5 +1,6 @@
 """Calls that plain Python answers, watched: NumPy says itself where something is born, by its error state."""
 
+import contextlib
 import sys
 
 import numpy as np
@@ -46,6 +47,23 @@ class PlainCall:
         return result
 
 
+@contextlib.contextmanager
+def hearing():
+    """Around a trace: what NumPy tells of while it computes with numbers that are known by then, as a list of (word,
+    line)."""
+    told, seen = [], set()
+
+    def hear(kind, flag):
+        word, source = CALLED.get(kind), line_now()
+        key = word, source and (source.code, source.lasti)
+        if key not in seen:
+            seen.add(key)
+            told.append((word, source))
+
+    with np.errstate(divide="call", over="call", invalid="call", call=hear):
+        yield told
+
+
 def is_bad(x, word):
     if not isinstance(x, float | complex | np.ndarray | np.generic):
         return False
@@ -61,9 +79,12 @@ def line_now():
     return frame and Source(frame.f_code, frame.f_lasti)
 
 
-def born_here(word, source, name):
-    """The error of what plain Python has told of."""
-    hint = "The call ran as plain Python, uncompiled; what it has written stays written."
+PLAINLY = "The call ran as plain Python, uncompiled; what it has written stays written."
+KNOWN = "It was computed while the function was traced, of numbers that are no arguments of the program."
+
+
+def born_here(word, source, name, hint=PLAINLY):
+    """The error of what NumPy has told of."""
     error = NumericalError(message(f"{word} in {name}", source, hint))
     error.word = word
     if source is not None:

@@ -32,7 +32,7 @@ class LoopTrip(NamedTuple):
     lane: bool
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """A value on the way: its equation, which result, the index, and the trips around it."""
 
     eqn: object
@@ -45,7 +45,7 @@ class Birth(NamedTuple):
     """Where a number was born: `step`, the operands there as arrays, the result; `path` from there to the result that
     was asked about, which comes last. cause: the Birth, or the Arrived, of an infinity of which a NaN was born."""
 
-    step: Step
+    step: PathStep
     operands: tuple
     result: object
     path: tuple
@@ -76,7 +76,7 @@ class WayBack:
         path, params = [], set(func.params)
         while not isinstance(atom, Lit) and atom not in params and atom.eqn.op.name != "constant":
             eqn = atom.eqn
-            step = Step(eqn, eqn.results.index(atom), index, trips)
+            step = PathStep(eqn, eqn.results.index(atom), index, trips)
             path.append(step)
             xs = [value_at(x, env) for x in eqn.operands]
             if eqn.op.name in INTO:

@@ -8,19 +8,21 @@ import numpy as np
 
 from ...ir.core import Builder, Func, Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ..common.errors import NumericalError, message
 from ..common.frames import user_level
 from ..values.status import PASSED, failed, passed
 from .flags import NO, BirthFlags, anywhere, is_infinite, is_nan, one_or_other
 from .forward import first_birth, warned_lines
 from .iterations import iterations
-from .plain import PlainCall
+from .plain import KNOWN, PlainCall, born_here, hearing
 from .replay import Replay, remembering, value_at
 from .story import error_of, indexed, place_of_result
-from .walk import Birth, Lost, WayBack, first_place
-from .words import ACTION, BORN, REACHING, words_asked
+from .walk import Arrived, Birth, Lost, WayBack, first_place
+from .words import ACTION, BORN, REACHING, SAID, words_asked
 
 MADE_BY = {"nan": ("invalid",), "inf": ("divide", "overflow")}
+YES = Lit(True, TRUTH)
 TESTS = {"nan": is_nan, "inf": is_infinite}
 REGISTRIES = {}  # file -> what Python notes of the warnings given there
 TRIES = 16  # bound: bad numbers of a result that are followed, until one was born in the call
@@ -46,8 +48,13 @@ class Debug:
         """The user's function, where plain Python answers a call."""
         return PlainCall(function, self)
 
-    def watch(self, captured, name):
-        """Make the program of a trace tell: `captured` has one more check, if there is anything to be looked for."""
+    def hearing(self):
+        """Around a trace that is to be watched."""
+        return hearing()
+
+    def watch(self, captured, name, told=()):
+        """Make the program of a trace tell: `captured` has one more check, if there is anything to be looked for. told:
+        what NumPy has told of while it was traced."""
         log = []
         func = captured.func = remembering(captured.func, log)
         checks, count = tuple(captured.checks), len(func.results) - bool(captured.checks)
@@ -60,9 +67,13 @@ class Debug:
                 for eqn in func.eqns:
                     build.replay(eqn, {})
                 results = list(func.results)
-            for x in watched_results(captured, results[:count]):
-                for word in self.reaching:
+            for word in self.reaching:
+                for x in watched_results(captured, results[:count]):
                     flag = one_or_other(flag, anywhere(TESTS[word](x)))
+                if any(map(is_written(word), results[:count])) and heard_of(told, MADE_BY[word]):
+                    flag = YES
+            if heard_of(told, self.born):
+                flag = YES
             if flag is NO:
                 return
             status = results[count] if checks else PASSED
@@ -71,7 +82,17 @@ class Debug:
             flag = flag if isinstance(going, Lit) else OPS["and"](going, flag)
             status = OPS["select"](flag, now, status)
         captured.func = Func(func.name, func.params, build.eqns, [*results[:count], status])
-        captured.checks = (*checks, NumberCheck(self, captured, func, name, log))
+        captured.checks = (*checks, NumberCheck(self, captured, func, name, log, told))
+
+
+def twin_for(compiled, words):
+    """The derivative that a Compiled is, watched for what the caller's error state asks to raise: plain Python has
+    none."""
+    if compiled.cell is not None:  # shared, as this is
+        return compiled.twin(compiled.callee().given, Debug(words))
+    if words not in compiled.twins:
+        compiled.twins[words] = compiled.twin(compiled.function.__wrapped__, Debug(words))
+    return compiled.twins[words]
 
 
 def watched_results(captured, results):
@@ -86,8 +107,9 @@ class NumberCheck:
 
     error, quotes, args, told = NumericalError, False, None, True
 
-    def __init__(self, debug, captured, original, name, log):
+    def __init__(self, debug, captured, original, name, log, told):
         self.debug, self.captured, self.original, self.name, self.log = debug, captured, original, name, log
+        self.traced = told  # (word, line) of what was born while the function was traced
         self.text = f"{' or '.join(debug.words)} in {name}"
         draws = captured.outside.draws
         self.drawn = len(draws.list)
@@ -116,6 +138,7 @@ class NumberCheck:
         elif debug.born:
             born = first_birth(replay, self.original, operands, debug.born)
             found = born and error_of(*born, self.name, None)
+            found = found or self.of_trace(debug.born)
         if found is None and debug.reaching:
             replay.left = list(self.log)
             found, arrived = self.reached(replay, operands)
@@ -132,7 +155,15 @@ class NumberCheck:
         lines = warned_lines(replay, self.original, operands, self.debug.born)
         for file, line, text in lines:
             self.warn(text, file, line)
-        return bool(lines)
+        for word, source in self.traced:
+            if word in self.debug.born and source is not None:
+                self.warn(f"{SAID[word]} numbers known to the trace", source.file, source.line)
+        return bool(lines or self.traced)
+
+    def of_trace(self, words):
+        """The error of what was born while the function was traced, None if nothing was."""
+        found = heard_of(self.traced, words)
+        return found and born_here(*found, self.name, KNOWN)
 
     @staticmethod
     def warn(text, file, line):
@@ -189,6 +220,7 @@ class NumberCheck:
 
     def born(self, replay, operands, env, word, places):
         """The error of the first that was born here, None where all have come from what was written in the program."""
+        known = self.of_trace(MADE_BY[word]) if any(map(is_written(word), self.original.results)) else None
         for position, mask in places:
             for flat in np.flatnonzero(mask)[:TRIES]:
                 index = tuple(map(int, np.unravel_index(flat, mask.shape)))
@@ -196,10 +228,22 @@ class NumberCheck:
                     back = WayBack(replay, word).back(self.original, env, self.original.results[position], index)
                 except Lost:
                     continue
+                if isinstance(back, Arrived) and back.param is None:
+                    known = known or self.of_trace(MADE_BY[word])
                 if isinstance(back, Birth):
                     back = self.earliest(replay, operands, word, back)
                     return error_of(word, back, self.name, place_of_result(self.captured, position, index))
-        return None
+        return known
+
+
+def heard_of(told, words):
+    """The first that is one of the words, None if none is."""
+    return next(((word, source) for word, source in told if word in words), None)
+
+
+def is_written(word):
+    """A test whether an operand is a bad number that stands in the program."""
+    return lambda x: isinstance(x, Lit) and x.type.kind in "fc" and bool(REACHING[word](x.value))
 
 
 def cleaned(x, word):

@@ -1,6 +1,7 @@
 """Traces of a signature: with numbers from outside as inputs where they keep changing, and without where Python must
 know them."""
 
+import contextlib
 import logging
 import time
 
@@ -70,13 +71,14 @@ class Attempts:
             limited(self.falls_back(), self.compiled.patience.overran),
             rules.held() as stated,
             self.watch() as watch,
+            self.compiled.debug.hearing() if self.watched else contextlib.nullcontext() as told,
             checkpoints.room(self.compiled.memory, kept),
             exactly(self.compiled.exact),
         ):
             captured, choices = self.captured(kinds, given, path)
         spend_equations(captured.func.count())
-        if self.compiled.debug is not None:
-            self.compiled.debug.watch(captured, self.compiled.name)
+        if self.watched:
+            self.compiled.debug.watch(captured, self.compiled.name, told)
         captured.notes += kept
         self.pinned = self.pinned or captured.outside.pins
         if captured.outside.alone:

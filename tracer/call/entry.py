@@ -50,6 +50,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         self.flat = places is not None and not places[1] and all(type(p) is LeafPlace for p in places[0])
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
+        self.watched = compiled.debug is not None and not traced  # jax's own traces are asked nothing
         self.raises = (
             compiled.entry is SignatureEntry
             and compiled.native

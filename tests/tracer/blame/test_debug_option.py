@@ -5,6 +5,8 @@ import subprocess
 import sys
 import warnings
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -53,6 +55,41 @@ def test_a_division_is_no_overflow_nor_the_other_way_round():
     assert jit(lambda x: 1.0 / x, debug="overflow")(np.array([0.0]))[0] == np.inf
     assert jit(lambda x: np.exp(x), debug="divide")(np.array([1000.0]))[0] == np.inf
     assert np.isnan(jit(lambda x: x - x, debug=("divide", "overflow"))(np.array([np.inf]))[0])
+
+
+def test_what_was_bad_before_is_not_born():
+    given = np.array([[np.nan, 1.0], [np.inf, 1.0]])
+    for f in (lambda x: np.sqrt(x) + 1.0, lambda x: (2.0 * x).sum(axis=1), lambda x: x @ x, lambda x: np.cumsum(x)):
+        watched = jit(f, debug=("invalid", "divide", "overflow"))
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(watched(given), f(given))
+
+
+def test_what_is_computed_while_the_function_is_traced():
+    def scaled(x, n):
+        y = np.sqrt(n - 5.0)
+        return x * y
+
+    for debug in ("nan", "invalid"):
+        g = jit(scaled, debug=debug)
+        assert g(np.ones(2), 9).tolist() == [2.0, 2.0]
+        for _ in range(2):
+            with pytest.raises(NumericalError) as caught:
+                g(np.ones(2), 3)
+            assert caught.value.text == "y = np.sqrt(n - 5.0)"
+    numbers = np.array([1.0, -1.0])
+
+    def masked(x):
+        return x + np.where(numbers > 0, np.log(numbers), 0.0)
+
+    assert jit(masked, debug="nan")(np.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_a_trace_of_jax_is_asked_nothing():
+    watched = jit(lambda x: np.log(x).sum(), debug="nan")
+    assert np.isnan(jax.jit(watched)(jnp.array([-1.0])))
+    with pytest.raises(NumericalError):
+        watched(jnp.array([-1.0]))
 
 
 def test_words_that_are_none_are_refused():

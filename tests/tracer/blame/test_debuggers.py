@@ -16,10 +16,16 @@ TYPED, SHOWN = io.StringIO(), io.StringIO()
 
 
 def stopped(x):
+    y = x * 1.0
+    for _ in range(10):
+        y = np.tanh(y) + y
     y = x * 2.0
     unused = y + 1.0  # noqa: F841, for the debugger
     breakpoint()
-    return y.sum()
+    z = y
+    for k in range(10):
+        z = z + 0.0 * np.sin(z) * k
+    return z.sum()
 
 
 def traced(x):
