@@ -13,6 +13,7 @@ from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
 from .tracer.api.transforms import grad, value_and_grad
 from .tracer.api.vmap import vmap
+from .tracer.common import log_setting  # noqa: F401, what WENGERT_LOG asks for
 from .tracer.common.errors import (
     CheckError,
     ConcretizationError,
@@ -23,16 +24,17 @@ from .tracer.common.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError",
-    "WengertError",
+    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "Profile", "ShapeError",
+    "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp",
-    "vmap",
+    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad",
+    "vjp", "vmap",
 ]  # fmt: skip

@@ -4,6 +4,7 @@
     python -m wengert ir MODULE:FUNCTION SPEC...
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
+    python -m wengert profile [-o TRACE.json] SCRIPT.py [ARGUMENT...]
     python -m wengert --version
 
 Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended
@@ -34,9 +35,10 @@ from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
+from .tracer.profile import command
 
-AFTER = """See also, each with --help: python -m wengert ir, numpy, cache. Exit status: 0, done; 1, the network is worse
-than it must be; 2, what was asked for is not there or cannot be."""
+AFTER = """See also, each with --help: python -m wengert ir, numpy, cache, profile. Exit status: 0, done; 1, the
+network is worse than it must be; 2, what was asked for is not there or cannot be."""
 # f32[], which Python cannot read, outside strings
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
 
@@ -202,6 +204,13 @@ def main_cache(argv: Sequence[str]) -> int:
     return 0
 
 
+def main_profile(argv: Sequence[str]) -> int:
+    try:
+        return command.run_command(argv)
+    except command.NoScript as error:
+        raise Mistake(str(error)) from None
+
+
 def main_ir(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         "python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one."
@@ -231,7 +240,7 @@ def main_ir(argv: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS = {"ir": main_ir, "numpy": main_numpy, "cache": main_cache}
+COMMANDS = {"ir": main_ir, "numpy": main_numpy, "cache": main_cache, "profile": main_profile}
 
 
 def main_job(argv: Sequence[str]) -> int:

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 from .syntax import parse
 
 Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+COMPILED = " (compiled)"  # ends the name of generated code that has the place of the user's
 KEPT = 256  # bound: code objects whose positions are kept
 _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 
@@ -23,25 +25,34 @@ _positions: dict[int, tuple[CodeType, list[Place]]] = {}
 class Source:
     """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
 
-    rules: the rules of the user's that made the equation in place of what stood there.
+    rules: the rules of the user's that made the equation in place of what stood there; callers: the qualified names of
+    the user's functions around the one it stands in, the outermost first, as far as that is known.
     """
 
-    __slots__ = ("code", "lasti", "mark", "rules")
+    __slots__ = ("code", "lasti", "mark", "rules", "callers")
     code: CodeType
     lasti: int
     mark: str
     rules: tuple[Any, ...]
+    callers: tuple[str, ...]
 
-    def __init__(self, code: CodeType, lasti: int, mark: str = "", rules: tuple[Any, ...] = ()) -> None:
-        self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
+    def __init__(
+        self,
+        code: CodeType,
+        lasti: int,
+        mark: str = "",
+        rules: tuple[Any, ...] = (),
+        callers: tuple[str, ...] = (),
+    ) -> None:
+        self.code, self.lasti, self.mark, self.rules, self.callers = code, lasti, mark, rules, callers
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
-        return Source(self.code, self.lasti, mark)
+        return Source(self.code, self.lasti, mark, (), self.callers)
 
     def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
-        return Source(self.code, self.lasti, self.mark, (*self.rules, rule))
+        return Source(self.code, self.lasti, self.mark, (*self.rules, rule), self.callers)
 
     def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
@@ -51,6 +62,11 @@ class Source:
     @property
     def file(self) -> str:
         return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        """The qualified name of the function it stands in."""
+        return self.code.co_qualname.replace(PART, "")
 
     @property
     def line(self) -> int:
@@ -70,6 +86,49 @@ class Source:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+
+
+class KeptSource(Source):
+    """The place of an equation that another process has traced: all but the code."""
+
+    __slots__ = ("kept",)
+    kept: tuple[str, str, Place]
+
+    def __init__(
+        self,
+        kept: tuple[str, str, Place],
+        mark: str = "",
+        rules: tuple[Any, ...] = (),
+        callers: tuple[str, ...] = (),
+    ) -> None:
+        """kept: (file, qualified name of the function, position)."""
+        self.kept, self.mark, self.rules, self.callers = kept, mark, rules, callers
+
+    def marked(self, mark: str) -> KeptSource:
+        return KeptSource(self.kept, mark, (), self.callers)
+
+    def by(self, rule: Any) -> KeptSource:
+        return KeptSource(self.kept, self.mark, (*self.rules, rule), self.callers)
+
+    def position(self) -> Place:
+        return self.kept[2]
+
+    @property
+    def file(self) -> str:
+        return self.kept[0]
+
+    @property
+    def function(self) -> str:
+        return self.kept[1]
+
+    @property
+    def line(self) -> int:
+        return self.position()[0] or 1
+
+
+def code_place(source: Any) -> tuple[str, str, int, str] | None:
+    """(file, qualified name of the function, line, mark) of an equation's source; None where it has none."""
+    return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
 
 
 def positions_of(code: CodeType) -> list[Place]:

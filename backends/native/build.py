@@ -9,13 +9,18 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
+import sys
 import threading
+import time
+
+from .debug_lines import asked_for, tell_perf
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
 LOCK = threading.RLock()
 ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
+WATCHERS = []  # called with the seconds that LLVM took for each module
 LOGS = []  # sets that receive the name of the machine code of each module asked for
 
 
@@ -70,7 +75,10 @@ def address(text, name):
     with LOCK:
         code = object_name(text)
         if code not in ENGINES:
+            start = time.perf_counter()
             ENGINES[code] = engine_for(text, code)
+            for tell in WATCHERS:
+                tell(time.perf_counter() - start)
         for log in LOGS:
             log.add(code)
         return ENGINES[code].get_function_address(name), code
@@ -85,9 +93,14 @@ def engine_for(text, code):
     if code not in OBJECTS:
         builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
         builder.getModulePassManager().run(module, builder)
+    named = [f.name for f in module.functions if f.name and not f.is_declaration and f.linkage is llvm.Linkage.external]
     engine = immortal(llvm.create_mcjit_compiler(module, target))
     engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
     engine.finalize_object()
+    if asked_for() and sys.platform == "linux":
+        sections = llvm.ObjectFileRef.from_data(OBJECTS[code]).sections()
+        size = sum(section.size() for section in sections if section.is_text())
+        tell_perf({name: engine.get_function_address(name) for name in named}, size)
     return engine
 
 

@@ -1,5 +1,6 @@
 """LLVM IR as text: names, blocks, counted loops, memory, and indices as sums of multiples of names."""
 
+import contextlib
 import struct
 
 import numpy as np
@@ -84,6 +85,7 @@ class Code:
         self.exact = exact
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
+        self.place, self.places = None, []  # where the user wrote what is emitted now, and each of the lines
         self.head = []  # what stands at the beginning of the function
         self.defined = {}  # functions beside it: name -> text
 
@@ -94,11 +96,24 @@ class Code:
     def op(self, text):
         """Emit an instruction -> the name of its result."""
         name = self.name()
-        self.lines.append(f"  {name} = {text}")
+        self.add(f"  {name} = {text}")
         return name
 
     def do(self, text):
-        self.lines.append(f"  {text}")
+        self.add(f"  {text}")
+
+    def add(self, line):
+        self.lines.append(line)
+        self.places.append(self.place)
+
+    @contextlib.contextmanager
+    def at(self, place):
+        """Within: what is emitted is from this place, if it is one."""
+        outer, self.place = self.place, place or self.place
+        try:
+            yield
+        finally:
+            self.place = outer
 
     def call(self, function, returns, *arguments):
         """Call a function that only computes. arguments: (type, value) pairs."""
@@ -111,7 +126,7 @@ class Code:
         return f"b{self.count}"
 
     def begin(self, label):
-        self.lines.append(f"{label}:")
+        self.add(f"{label}:")
         self.here = label
 
     def jump(self, label):
@@ -123,7 +138,7 @@ class Code:
     def phi(self, type, arrivals, name=None):
         """arrivals: (value, block) pairs, to which more may be added. -> (the name of what arrives, the pairs)"""
         name = name or self.name()
-        self.lines.append([f"  {name} = phi {type}", list(arrivals)])
+        self.add([f"  {name} = phi {type}", list(arrivals)])
         return name, self.lines[-1][1]
 
     def both(self, truth, ask):
@@ -214,9 +229,15 @@ class Code:
             x = self.op(f"zext i1 {x} to i8")
         self.do(f"store {memory_type(dtype)} {x}, ptr {self.address(pointer, dtype, offset)}")
 
-    def text(self):
-        """The lines of the body, phis completed."""
-        spell = lambda line: (
-            line if isinstance(line, str) else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
-        )
-        return "\n".join(["entry:", *self.head, *map(spell, self.lines)])
+    def text(self, suffix=None):
+        """The lines of the body, phis completed. suffix: place -> what is put behind its instructions, if anything."""
+
+        def spell(line, place):
+            text = (
+                line
+                if isinstance(line, str)
+                else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
+            )
+            return text if suffix is None or text.endswith(":") else text + suffix(place)
+
+        return "\n".join(["entry:", *self.head, *map(spell, self.lines, self.places)])

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.types import SHORT
 from .build import LOCK, address, has_symbol, immortal
+from .debug_lines import nest_name
 from .ffi import refusal as of_ffi
 from .interrupts import SYMBOLS as OF_SIGNALS
 
@@ -225,8 +226,8 @@ class Definition(ctypes.Structure):
     ]
 
 
-# (name of machine code, what each object is to be) -> its function: machine code does not tell signed integers from
-# unsigned
+# (name of machine code, what each object is to be, what profilers call it) -> its function: machine code does not tell
+# signed integers from unsigned, nor lines
 MADE = {}
 
 
@@ -236,9 +237,10 @@ def builtin(nest):
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
         place, code = address(text, "direct")
-        key = code, tuple(map(id, found))
+        key = code, tuple(map(id, found)), nest_name(nest.place)
         if key not in MADE:
-            known, definition = np.array(key[1], np.uintp), immortal(Definition(b"nest", place, FASTCALL, None))
+            named = Definition(key[2].encode(), place, FASTCALL, None)
+            known, definition = np.array(key[1], np.uintp), immortal(named)
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
                 ("PyCFunction_NewEx", ctypes.pythonapi)
             )

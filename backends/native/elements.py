@@ -56,7 +56,9 @@ class Elements:
         key = x, index
         found = self.memo.get(key)
         if found is None:
+            outer, self.code.place = self.code.place, x.place or self.code.place
             found = self.memo[key] = self.compute(x, index)
+            self.code.place = outer
         return found
 
     def compute(self, x, index):

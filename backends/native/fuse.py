@@ -74,11 +74,11 @@ class CellStore:
     """x to be put into a cell at the offset place(index). loops: its axes that have more than one element, as (axis,
     elements).
 
-    masks: outside of which it need not be put, as `guards.states` has them.
+    masks: outside of which it need not be put, as `guards.states` has them; source: the user's place that stores.
     """
 
-    def __init__(self, cell, x, place, lane, masks=frozenset()):
-        self.cell, self.x, self.place, self.lane, self.masks = cell, x, place, lane, masks
+    def __init__(self, cell, x, place, lane, masks=frozenset(), source=None):
+        self.cell, self.x, self.place, self.lane, self.masks, self.source = cell, x, place, lane, masks, source
         self.loops = [(a, n) for a, n in enumerate(x.type.shape) if n != 1 or (lane and lane[0] == a)]
         self.versions = {c: c.version for c in (*x.reads, cell)}
 
@@ -180,7 +180,8 @@ class Fused:
             code.count_up(low, high, lambda _: nested(k + 1, along), name=self.names[k])
             return ()
 
-        nested(0, None)
+        with code.at(first.source):
+            nested(0, None)
 
     def body(self, along):
         elements = Elements(self.code)
@@ -188,6 +189,7 @@ class Fused:
             index = s.index(self.names, along)
             at = s.place(index)
             elements.versions = s.versions
-            found = elements.get(s.x, index)
-            self.code.store(s.cell.pointer, s.cell.dtype, at, found)
+            with self.code.at(s.source):
+                found = elements.get(s.x, index)
+                self.code.store(s.cell.pointer, s.cell.dtype, at, found)
             elements.held[s.cell, at] = found

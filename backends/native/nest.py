@@ -6,6 +6,7 @@ from ...ir.ops.control import COUNTER
 from . import direct
 from .code import Code, IndexForm, llvm_literal, memory_type
 from .control import copy
+from .debug_lines import DebugMetadata, asked_for, nest_place
 from .ffi import handler
 from .interrupts import POSTPONED, Interrupts
 from .interrupts import TEXT as HEARD
@@ -45,6 +46,7 @@ class Nest:
                 else build.emit(op, params, attrs)
             )
         self.func, self.results = build.finish(results), results
+        self.place = self.code.place = nest_place(self.func)
         for t in (*types, *(r.type for r in results)):
             supported(t)
         self.emit(len(types) - attrs["carried"])
@@ -104,18 +106,21 @@ class Nest:
         )
         return Cell(name, array.dtype, array.size)
 
-    def text(self):
-        """The module."""
+    def text(self, lines=None):
+        """The module. lines: whether its machine code names the user's lines, if not as `debug_lines` says."""
+        debug = self.place is not None and (asked_for() if lines is None else lines)
+        metadata = DebugMetadata(self.place) if debug else None
         params = ", ".join(f"ptr noalias %p{n}" for n in range(len(self.buffers)))
         gives, hear = ("void", "") if self.hearing is None else ("i1", ", i1 %hear")
-        body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text()}\n}}"
+        body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text(metadata and metadata.location)}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         entries = [handler(self.buffers, self.hearing is not None)]
         entries += (
             [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
         )
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
-        return "\n".join([*self.constants, *declared, *self.code.defined.values(), body, *entries, ATTRIBUTES, ""])
+        text = "\n".join([*self.constants, *declared, *self.code.defined.values(), body, *entries, ATTRIBUTES, ""])
+        return text if metadata is None else metadata.module(text)
 
     def kinds(self):
         """(type, whether it is an array) of each pointer that the function takes: numbers are arguments alone."""

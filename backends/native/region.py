@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
+from ...ir.source import code_place
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
@@ -86,7 +87,8 @@ class RegionEmitter(Writes):
         """Emit everything -> the reps of the results."""
         for k, eqn in enumerate(self.eqns):
             self.at = k
-            self.equation(eqn)
+            with self.code.at(code_place(eqn.source)):
+                self.equation(eqn)
             if self.code.count > LONGEST:
                 raise NotNative("its code is too long to be compiled quickly")
         self.at = len(self.eqns)
@@ -135,6 +137,7 @@ class RegionEmitter(Writes):
             self.env[r] = self.computed(eqn, r.type, xs, cell)
             return
         made = self.form(eqn, r.type, xs)
+        made.place = self.code.place
         made.lane = self.block and self.block.computed(r)
         made.under = self.demands.get(r, ())
         if not r.type.shape:

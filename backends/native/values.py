@@ -28,7 +28,8 @@ class Cell:
 
 class Rep:
     # under: masks, values of the IR, outside of which it does not matter
-    reads, cost, slow, lane, under = {}, 1, False, None, ()
+    # place: of the equation it is the result of
+    reads, cost, slow, lane, under, place = {}, 1, False, None, (), None
     parts = frozenset()
 
     def __init__(self, type):

@@ -72,7 +72,7 @@ class Writes:
             return
         place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
         masks = changed_under(x, cell) if whole else self.under(x)
-        narrow, store = whole and has_comparison(x), CellStore(cell, x, place, lane, masks)
+        narrow, store = whole and has_comparison(x), CellStore(cell, x, place, lane, masks, self.code.place)
         if store.loops and cell in x.reads:
             names = [self.code.name() for _ in store.loops]
             x = self.detached(store, names, x, store.index(names), x.type.size // PART)
@@ -82,7 +82,7 @@ class Writes:
                 return
             if not safe:
                 x = self.materialised(x)
-            store = CellStore(cell, x, place, lane, masks)
+            store = CellStore(cell, x, place, lane, masks, self.code.place)
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return

@@ -20,8 +20,9 @@ import numpy as np
 from ...ir.core import Constant, Func, Value
 from ...ir.op import OPS
 from ...ir.source import hint_name
-from ...ir.syntax import parse
+from ...ir.syntax import compiled, parse
 from .pretty import pretty
+from .user_lines import StatementSources, defined
 
 EMIT = {}  # region op -> emitter(writer, eqn, operand texts) -> statements
 LOOPS = ast.For, ast.While
@@ -53,14 +54,19 @@ class Pieces:
 
 def callable_of(func):
     """`func` as a Python function on NumPy arrays, compiled from its emitted source; returns a tuple."""
-    module = _Module()
+    module = _Module(StatementSources())
     body = module.function(func, "run", sources=False, always_tuple=True)
     source = "\n".join([*PRELUDE_MODULES.values(), *module.helpers.values(), *body]) + "\n"
     file = f"<wengert numpy {func.name} {id(func):x}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = dict(module.objects)
+    space, tree, own = dict(module.objects), parse(source), {*module.outlined.values(), "run"}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in own]
+    tree.body = [node for node in tree.body if node not in functions]
     with np.errstate(all="ignore"):
-        exec(compile(source, file, "exec"), space)
+        exec(compiled(tree, file, "exec"), space)
+    for node in functions:
+        home = module.places.settle(node, source)
+        defined(node, home, func.name if node.name == "run" else node.name, space, file)
     return space["run"]
 
 
@@ -88,10 +94,13 @@ def loops(op):
 
 class _Module:
     """What one emitted file holds: helper definitions, outlined functions among them, and objects that have no text
-    (host callbacks)."""
+    (host callbacks).
 
-    def __init__(self):
-        self.helpers, self.objects, self.outlined = {}, {}, {}
+    places: the sources of statements, if they are to run at the user's lines.
+    """
+
+    def __init__(self, places=None):
+        self.helpers, self.objects, self.outlined, self.places = {}, {}, {}, places
 
     def file(self, body):
         """The whole text, `body` last."""
@@ -142,7 +151,9 @@ class _Writer:
 
     def block(self, func):
         """Statements that bind every equation of `func`."""
-        return [line for eqn in func.eqns for line in self.statement(eqn)]
+        places = self.module.places
+        marked = (lambda line, source: line) if places is None else places.marked
+        return [marked(line, eqn.source) for eqn in func.eqns for line in self.statement(eqn)]
 
     def statement(self, eqn):
         if eqn.op in EMIT:

@@ -24,7 +24,9 @@ from .pretty import INFIX, pretty
 from .rows import is_taken, of_rows
 from .templates import MADE, RULES
 from .trips import run_trips
+from .user_lines import StatementSources, defined
 
+GENERATED = "<wengert numpy call>"  # the file of what has no line of the user's
 SMALL = 4096  # elements up to which an array is made rather than spread; measured by benchmarks/tune.py
 
 
@@ -33,14 +35,18 @@ class Statements:
 
     params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be
     stored. `overwritten` has the names of arrays that may be such a parameter's, and of whose.
+    clock: told when the statements of an equation have run, by its place in `clock.eqns`; no statement is put into
+    another then.
     """
 
-    def __init__(self, func, params, taken, overwritable=()):
-        self.module = _Module()
+    def __init__(self, func, params, taken, overwritable=(), clock=None):
+        self.module, self.clock = _Module(StatementSources()), clock
         self.writer = _QuickWriter(self.module, taken)
+        if clock is not None:
+            self.writer.clock, self.writer.mark = clock, self.writer.constant(clock.mark, "mark")
         self.writer.uses, self.writer.readers = Counter(uses(func)), reading_equations(func)
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.writer.overwritable = overwritable
+        self.writer.overwritable, self.name = overwritable, func.name
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
@@ -55,16 +61,20 @@ class Statements:
         """A name for an object."""
         return self.writer.constant(x, wish)
 
-    def define(self, name, body, space, fixed=()):
+    def define(self, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
         say."""
-        tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = self.function = inline_single_reads(tree.body[-1], fixed)
+        text = "\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body])
+        tree = parse(text)
+        self.function = tree.body.pop()
+        file = self.module.places.settle(self.function, text)
+        if self.clock is None:
+            self.function = inline_single_reads(self.function, fixed)
         self.silent = silent(self.function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
-            exec(compiled(tree, "<wengert numpy call>", "exec"), space)
-        return space[name]
+            exec(compiled(tree, GENERATED, "exec"), space)
+        return defined(self.function, file, self.name, space, GENERATED)
 
 
 QUIET = {"writeable", "len"}  # functions that only look at arguments
@@ -82,6 +92,8 @@ def silent(function, plain):
 
 
 class _QuickWriter(_Writer):
+    clock = None
+
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
@@ -133,6 +145,16 @@ class _QuickWriter(_Writer):
         return [f"{name} = {text}"]
 
     # -- equations ---------------------------------------------------------------------------------
+    def block(self, func):
+        if self.clock is None:
+            return super().block(func)
+        lines = []
+        for eqn in func.eqns:
+            if found := self.statement(eqn):
+                self.clock.eqns.append(eqn)
+                lines += [*found, f"{self.mark}({len(self.clock.eqns) - 1})"]
+        return lines
+
     def statement(self, eqn):
         if eqn.op is cond:
             return self.choice(eqn)

@@ -49,7 +49,7 @@ def statements_of(func, kind):
         return callable_of(func)
     results = [made.whole(held, r.type) for held, r in zip(made.results, func.results)]
     lines = [*made.lines, f"return ({', '.join(results)},)"]
-    return made.define("call", [f"def call({', '.join(names)}):", *("    " + line for line in lines)], {})
+    return made.define([f"def call({', '.join(names)}):", *("    " + line for line in lines)], {})
 
 
 def quick_number(array):

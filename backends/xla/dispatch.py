@@ -20,10 +20,16 @@ from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
 from .lower import lower
 from .numbers import numbers_in_nests
+from .out_of_memory import tell_largest_values
 from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
+PHASES = {  # what jax.monitoring calls them
+    "/jax/core/compile/jaxpr_trace_duration": "trace",
+    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
+    COMPILED: "compile",
+}
 ZERO_COPY = 1 << 14  # bytes from which a result's buffer is adopted instead of copied; measured by benchmarks/tune.py
 
 
@@ -198,9 +204,13 @@ def is_tracer_type(t):
     return issubclass(t, jax.core.Tracer)
 
 
-def wait(results):
-    """Block until results are there; used to time a first call."""
-    jax.block_until_ready(results)
+def wait(results, func=None):
+    """Block until results are there; used to time a first call. func: the program, of which errors tell."""
+    try:
+        jax.block_until_ready(results)
+    except RuntimeError as failure:
+        tell_largest_values(failure, func)
+        raise
 
 
 def number(x):
@@ -226,6 +236,16 @@ def when_compiled(tell):
     def told(event, seconds, **_):
         if event == COMPILED:
             tell()
+
+    jax.monitoring.register_event_duration_secs_listener(told)
+
+
+def when_timed(tell):
+    """`tell(phase, seconds)` is called whenever jax has done one of PHASES, on the thread that has waited for it."""
+
+    def told(event, seconds, **_):
+        if event in PHASES:
+            tell(PHASES[event], seconds)
 
     jax.monitoring.register_event_duration_secs_listener(told)
 

@@ -16,6 +16,7 @@ from .linalg import computed_for, fused
 from .nan_elision import restored
 from .neutral import neutral
 from .pads import margins
+from .places import by_line, run_at
 from .powers import half_powers
 from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
 from .table import XLA
@@ -80,17 +81,25 @@ def lower(func, operands, order=None, marked=(set(), set())):
         needed = {*fence.results, *(x for eqn in fence.eqns for x in (*eqn.operands, around.get(eqn)))}
         # numbers are made where they are used
         inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}
-        for eqn in fence.eqns:
-            run(eqn, inner)
+        for place, eqns in by_line(fence.eqns):
+            run_at(place, lambda eqns: [run(eqn, inner) for eqn in eqns], eqns)
         return [read(r, inner) for r in fence.results]
 
-    for item in order:
-        if isinstance(item, Fence):
-            nothing = lambda item=item: [lax.full(r.type.shape, other(r), r.type.dtype) for r in item.results]
-            env.update(zip(item.results, lax.cond(taken(), lambda item=item: fenced(item), nothing), strict=True))
-        else:
-            run(item, env)
-    return [read(r, env) for r in func.results]
+    def behind(fence):
+        nothing = lambda: [lax.full(r.type.shape, other(r), r.type.dtype) for r in fence.results]
+        env.update(zip(fence.results, lax.cond(taken(), lambda: fenced(fence), nothing), strict=True))
+
+    def run_all(items):
+        for item in items:
+            if isinstance(item, Fence):
+                behind(item)
+            else:
+                run(item, env)
+
+    place = None
+    for place, items in by_line(order):
+        run_at(place, run_all, items)
+    return run_at(place, lambda: [read(r, env) for r in func.results])
 
 
 def other(x):

@@ -41,6 +41,7 @@ class OutlinedProgram:
             last.update(dict.fromkeys([*takes, *gives], n))
         for i in self.results:
             last.pop(i, None)
+        self.called = [(p.func, len(p.operands)) for p in pieces]
         over = [[] for _ in steps]
         for i, n in last.items():
             over[n].append(i)

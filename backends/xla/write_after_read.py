@@ -26,6 +26,11 @@ class Fence:
     def __init__(self, eqns, results, stores):
         self.eqns, self.results, self.stores = eqns, results, stores
 
+    @property
+    def source(self):
+        """Of the last of its equations that has one."""
+        return next((eqn.source for eqn in reversed(self.eqns) if eqn.source), None)
+
 
 def schedule(body, carried):
     """The equations of a loop body in an order in which they can run, those to be fenced together as a Fence."""

@@ -10,7 +10,7 @@ from wengert.tracer.api import custom, flow, foreign, implicit, jacobians, jit, 
 from wengert.tracer.rules import rules
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/semantics.md", "docs/autograd.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/semantics.md", "docs/autograd.md", "docs/plan.md"])
 def test_examples(page, inexact_rules, falling_back):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=flags)

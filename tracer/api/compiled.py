@@ -6,26 +6,23 @@ import inspect
 import re
 import threading
 
-from ...autodiff import checkpoints
 from ...backends.xla import dispatch
-from ...ir.exactness import exactly
 from ...ir.parameters import declared
-from ...ir.pipeline import run as optimise
 from ..cache.keep import cache_for
 from ..call import shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
-from ..call.explain import explanation
+from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
-from ..capture.capture import capture
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
-from ..capture.signature import kind_for, kind_of_type, names_of
+from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown, warn_fallback
-from ..guards import float_errors, patched_numpy
+from ..common.frames import function_place
+from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
 from ..guards.guard import CONTAINERS, small
@@ -33,14 +30,13 @@ from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, key_of
 from ..program.emit_structure import places
 from ..regions import hooks
-from ..rules import rules
-from ..values.speculate import Speculation
 from ..values.storage import current_trace
+from .inspecting import Inspecting
 
 MOST = 64  # bound: traces, under guards of their own, of functions that are made alike
 
 
-class Compiled:
+class Compiled(Inspecting):
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
     def __init__(
@@ -70,6 +66,7 @@ class Compiled:
         self._function, self._plain = (function, plain) if make is None else (None, None)
         self.key = None  # under which others find this
         self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
@@ -83,6 +80,7 @@ class Compiled:
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
+        self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience = threading.RLock(), Patience()
         self.cache = cache_for(cache, self)
         named = named_of(function) if named is None else named
@@ -121,7 +119,8 @@ class Compiled:
         trace = current_trace()
         if trace is None:
             if self.patience.refused >= SEEN and self.rests(args, kwargs):
-                return self.plain(*args, **kwargs)
+                with left_to_python(self, self.patience.why):
+                    return self.plain(*args, **kwargs)
             return self.route(args, kwargs)
         if not self.has_plain:
             trace.root.outside.derives = True
@@ -136,11 +135,7 @@ class Compiled:
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
         try:
-            taken = packed_call(args, kwargs)
-            leaves, tree = pytree.flatten(taken)
-            order = pytree.hashable(
-                pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
-            )
+            leaves, tree, order = self.flattened(args, kwargs)
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
@@ -177,6 +172,24 @@ class Compiled:
         entry = route.entries.get(static) or self.enter(route, static, leaves, built, args, kwargs)
         return entry.run_on(leaves, (args, kwargs))
 
+    def flattened(self, args, kwargs):
+        """-> (leaves of a call, their structure, the order of the keys in it)."""
+        taken = packed_call(args, kwargs)
+        leaves, tree = pytree.flatten(taken)
+        keys = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
+        return leaves, tree, pytree.hashable(keys)
+
+    def known_entry(self, args, kwargs):
+        """-> (the entry of a call, None where there is none yet; its leaves)."""
+        leaves, tree, order = self.flattened(args, kwargs)
+        types = tuple(map(type, leaves))
+        route = self.routes.get((tree, types, order, sharing(args, kwargs, tree)))
+        if route is not None and route.promoted and not all(small(leaves[i]) for i in route.promoted):
+            route = route.plain
+        if route is None or route.inside or route.memory:
+            return None, leaves
+        return route.entries.get(route.key(leaves) if route.static else ()), leaves
+
     def uncaptured(self, route, leaves, args, kwargs):
         """A call with memory of another library's among its arguments: by plain Python."""
         names = names_of(self.signature, *packed_call(args, kwargs))
@@ -189,7 +202,8 @@ class Compiled:
         if not self.has_plain:
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
-        return self.plain(*args, **kwargs)
+        with left_to_python(self, text):
+            return self.plain(*args, **kwargs)
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""
@@ -291,43 +305,6 @@ class Compiled:
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"
-
-    # -- looking inside ----------------------------------------------------------------------------
-    def ir(self, *args, passes=True, **kwargs):
-        """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
-        captured = self.captured(args, kwargs)[0]
-        if not passes:
-            return captured.func
-        return optimise(captured.func, exact=self.exact, rules=rules.applying(exact=self.exact), known=captured.bounded)
-
-    def captured(self, args, kwargs, objects=False):
-        """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
-        static)."""
-        patched_numpy.refuse_patched()
-        taken = packed_call(args, kwargs)
-        leaves, tree = pytree.flatten(taken)
-        names = names_of(self.signature, *taken)
-        kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
-        dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
-        stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None), exactly(self.exact):
-            traced = [k for k in kinds if k is not None]
-            shared = sharing(args, kwargs, tree)
-            found = capture(
-                self.function,
-                stand_ins,
-                tree,
-                traced,
-                self.name,
-                choices=Speculation(dynamic),
-                objects=objects,
-                shared=shared,
-            )
-        return found, names, kinds
-
-    def explain(self):
-        """Every trace: what it relied on, why it was made, and what it cost."""
-        return explanation(self)
 
 
 def without_values(signature):

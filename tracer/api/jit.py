@@ -106,7 +106,8 @@ def jit(
             objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
             differs and both values.
 
-    The result has `.explain()`, the traces made and why, and `.ir(*args, passes=True)`, the IR for given arguments.
+    The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
+    `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
 
     >>> import numpy as np
     >>> from wengert import jit
@@ -199,4 +200,5 @@ def wrapper(callee, front, like, call=None):
     call.__wrapped__ = like
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
+    call.plan, call.text = callee.plan, callee.text
     return call

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from ...ir.core import Func
+from ..plan.plan import Plan
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -30,6 +31,15 @@ class Inspected(Protocol):
 
     def ir(self, *args: Any, passes: bool = True, **kwargs: Any) -> Func:
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
+        ...
+
+    def plan(self, *args: Any, measure: bool = False, **kwargs: Any) -> Plan:
+        """What a call with these arguments does and costs; measure: run the program on them, to say what lines took."""
+        ...
+
+    def text(self, kind: str, /, *args: Any, **kwargs: Any) -> str:
+        """What the function becomes for these arguments: "ir", "captured", "passes", "jaxpr", "stablehlo", "hlo",
+        "numpy", "llvm" or "assembly"."""
         ...
 
 

@@ -1,10 +1,13 @@
 """The programs of one Compiled on disk: found before a signature is traced, kept after its first run."""
 
 import contextlib
+import logging
 import os
 import pathlib
+import time
 
 from ...backends.xla import executables
+from ..common import events
 from ..guards.by_class import present
 from ..rules import rules
 from . import record
@@ -87,10 +90,24 @@ class Cache:
         """A version made by another process that holds here, or None."""
         if rules.in_force():  # a file does not tell of them
             return None
+        start, found = time.perf_counter(), self.find(entry, types)
+        seconds, arguments = time.perf_counter() - start, entry.shown_types(types)
+        if type(found) is str:
+            text = f"no program of ({arguments}) on disk: {found}"
+            events.report("cache", "miss", text, seconds, level=logging.DEBUG)
+            return None
+        text = f"read the program of ({arguments}) from {self.store.directory}, {found.equations} equations"
+        told = {"types": types, "names": entry.names, "equations": found.equations}
+        events.report("cache", "hit", text, seconds, **told)
+        return found
+
+    def find(self, entry, types):
+        """The same; in words, why there is none."""
         try:
             key = self.key(entry, types)
-        except Unsaid:
-            return None
+        except Unsaid as error:
+            return f"it cannot be looked for, {error}"
+        others = 0
         for path, told, parts in self.store.find(key):
             version = record.restored_trace(told, parts.pop(TEXT).decode(), self.roots(entry), types)
             if version is not None:
@@ -98,7 +115,10 @@ class Cache:
                 self.store.used(path)
                 version.kept, version.file = f"read from {self.store.directory}", path
                 return version
-        return None
+            others += 1
+        if others:
+            return f"{others} there rely on other values from outside"
+        return f"none like it in {self.store.directory}"
 
     def watch(self):
         """A `with` around a trace."""
@@ -115,6 +135,7 @@ class Cache:
                 self.store.add(version.file, files)
             return
         try:
+            start = time.perf_counter()
             record.refuse_unsaid(version)
             if version.watch is None or version.watch.why:
                 raise Unsaid(version.watch.why[0] if version.watch else "it was traced while another function was")
@@ -122,10 +143,13 @@ class Cache:
             told, text = record.said(version, self.roots(entry))
         except Unsaid as error:
             version.kept = f"not kept: {error}"
+            events.report("cache", "not kept", version.kept, of=self.compiled, why=str(error))
             return
         name = digest([told["reads"], [repr(p.type) for p in version.func.params]])[:32]
         failed = self.store.write(key, name, told, {TEXT: text.encode(), **files})
         version.kept = f"not kept: {failed}" if failed else f"kept in {self.store.directory}"
+        seconds = time.perf_counter() - start
+        events.report("cache", "not kept" if failed else "kept", version.kept, seconds, of=self.compiled, why=failed)
 
 
 @contextlib.contextmanager

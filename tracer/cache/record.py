@@ -28,6 +28,7 @@ from ..guards.reliance import expected
 from ..program.specialisation import Specialisation
 from ..values.status import Check
 from .described import Unsaid, described, follow, leads, rebuilt_object
+from .places import sources_said, with_sources
 from .watch import hidden
 
 FUNCTION = ("__code__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
@@ -252,24 +253,6 @@ def text_of(func):
     return text
 
 
-class SourceText(str):
-    """What is left of the source of an equation: the words in which it is told."""
-
-    target = None
-
-    def marked(self, mark):
-        return self
-
-
-def all_loops(func):
-    """The loops of a program, those inside others behind them."""
-    for eqn in func.eqns:
-        if eqn.op.name == "loop":
-            yield eqn
-        for region in eqn.regions():
-            yield from all_loops(region)
-
-
 def out_said(out):
     if out.chain:
         raise Unsaid("it returns a view")
@@ -332,13 +315,13 @@ def said(version, roots):
         "tree": skeleton(captured.tree),
         "order": described_key_order(captured.order),
         "notes": list(captured.notes),
-        "loops": [str(e.source) if e.source else None for e in all_loops(version.func)],
+        "sources": sources_said(version.func),
         "equations": captured.func.count(),
         "reason": version.reason,
         "engine": version.engine,
         "times": version.times,
         "inside": version.inside,
-        "fused": version.fused and text_of(version.fused),
+        "fused": version.fused and [text_of(version.fused), sources_said(version.fused)],
     }, text_of(version.func)
 
 
@@ -349,9 +332,7 @@ def restored_trace(told, text, roots, types):
     if reads is None or told["where"] not in (None, os.getcwd()):
         return None
     inputs = [reads[n] for n in told["inputs"]]
-    func = parse(text)
-    for eqn, place in zip(all_loops(func), told["loops"], strict=True):
-        eqn.source = SourceText(place) if place else None
+    func = with_sources(parse(text), told["sources"])
     values = [x.get() for x in inputs]
     if [*types, *map(type_of, values)] != [p.type for p in func.params]:
         return None
@@ -374,5 +355,8 @@ def restored_trace(told, text, roots, types):
         told["times"] and tuple(told["times"]),
         told["equations"],
     )
-    version.inside, version.fused = told["inside"], told["fused"] and parse(told["fused"])
+    version.inside = told["inside"]
+    if told["fused"]:
+        fused, sources = told["fused"]
+        version.fused = with_sources(parse(fused), sources)
     return version

@@ -1,6 +1,7 @@
 """Traces of a signature: with numbers from outside as inputs where they keep changing, and without where Python must
 know them."""
 
+import logging
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..capture.capture import capture
 from ..capture.causes import explained
 from ..capture.remaking import is_value
 from ..capture.suspended import refuse_generator
-from ..common import progress
+from ..common import events, progress
 from ..common.errors import UnsupportedError, Untold, WengertError, called_outside, is_own, message
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
@@ -60,6 +61,7 @@ class Attempts:
 
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
+        events.report("trace", "begun", lambda: f"tracing ({self.shown_types(types)}): {reason}", level=logging.DEBUG)
         refuse_generator(self.compiled.function)
         if current_trace() is None:
             patched_numpy.refuse_patched()
@@ -85,12 +87,26 @@ class Attempts:
             text = "an exception holds numbers that only the running program knows, and the function acts on the world"
             raise UnsupportedError(message(text, None, "Raise it with plain text, or print what is in it."))
         traced = time.perf_counter()
+        count = captured.func.count()
+        text = lambda: f"traced ({self.shown_types(types)}), {count} equation{'s' * (count != 1)}: {reason}"
+        told = {"reason": reason, "types": types, "names": self.names, "equations": count}
+        events.report("trace", "traced", text, traced - start, **told)
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
+        watch_passes = events.PassClock() if events.heard("trace", logging.DEBUG) else None
         with collector.waiting():
             func = optimise(
-                captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded
+                captured.func,
+                exact=self.compiled.exact,
+                notes=captured.notes,
+                rules=applying,
+                known=captured.bounded,
+                watch=watch_passes,
             )
+        if watch_passes is not None:
+            text = f"passes left {func.count()} of {count} equations ({watch_passes.told()})"
+            seconds, each = time.perf_counter() - traced, watch_passes.seconds
+            events.report("trace", "passes", text, seconds, level=logging.DEBUG, passes=each)
         if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
             func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
         version = Specialisation(
@@ -99,6 +115,10 @@ class Attempts:
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
+
+    def shown_types(self, types):
+        """The arguments of a trace, as text."""
+        return ", ".join(f"{n}: {t}" for n, t in zip(self.names, types))
 
     def watch(self):
         """A `with` around a trace."""

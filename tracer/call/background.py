@@ -20,7 +20,7 @@ from ...backends.xla import dispatch
 from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
-from ..common import progress
+from ..common import events, progress
 from ..common.errors import warn_fallback
 from ..guards import isolation
 from ..guards.draw_sources import Draw
@@ -33,9 +33,11 @@ from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
 from .entry import UNANSWERED, SignatureEntry
+from .fallback import left_to_python
 from .worker import WORKER, Pace, Strict
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
+UNREADY = "its program is not ready yet, on another thread"
 CALLING = "host", "external"  # ops that may run Python
 
 
@@ -82,7 +84,7 @@ class Background(SignatureEntry):
     def waits(self, job, leaves, given):
         """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
         forked.refuse_forked()
-        with job.lock, progress.line(self.compiled.name):
+        with job.lock, events.making(self.compiled):
             if job.state is not READY:
                 job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
                 progress.phase("compiling", job.version.func.count())
@@ -125,7 +127,7 @@ class Background(SignatureEntry):
             mine = self.trace_here(job, leaves)
         isolation.waited()
         try:
-            with isolation.answering():
+            with isolation.answering(), left_to_python(self.compiled, UNREADY):
                 result = self.uncaptured(leaves, given)
         except BaseException:
             if mine:
@@ -135,7 +137,10 @@ class Background(SignatureEntry):
         job.waited += isolation.waited()
         if mine:
             job.leaves = ours
-            if not WORKER.ask(job):
+            if WORKER.ask(job):
+                text = lambda: f"asked for a program of ({self.shown_types(job.types)}) on another thread: {job.reason}"
+                events.report("compile", "asked", text, of=self.compiled, reason=job.reason, types=job.types)
+            else:
                 job.state = now
         return result
 

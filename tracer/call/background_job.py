@@ -4,6 +4,7 @@ import contextvars
 import threading
 import time
 
+from ..common import events
 from ..common.errors import WengertError
 from ..guards import isolation
 
@@ -29,8 +30,12 @@ class Job:
     def run(self):
         """On the thread: make the program, or say what is in the way."""
         try:
-            self.context.run(self.entry.make, self)
+            with events.making(self.entry.compiled):
+                self.context.run(self.entry.make, self)
             self.state = READY
+            seconds, arguments = time.perf_counter() - self.asked, self.entry.shown_types(self.types)
+            text = f"the program of ({arguments}) is ready, {seconds:.3g} s after it was asked for"
+            events.report("compile", "ready", text, of=self.entry.compiled, types=self.types)
         except isolation.Conflict as shared:
             self.tries += shared.remedy == isolation.AGAIN
             self.state = (
@@ -46,6 +51,8 @@ class Job:
 
     def failed(self, error):
         self.error, self.leaves = error, None
+        text = f"no program of ({self.entry.shown_types(self.types)}): {events.first_line(error)}"
+        events.report("compile", "failed", text, of=self.entry.compiled, types=self.types)
         self.tries += 1
         static = self.entry.promoted and isinstance(error, WengertError)
         # once more: the program may have changed what was read

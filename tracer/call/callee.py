@@ -6,16 +6,19 @@ that is answered inline does not even need it, for what a trace relied on is wri
 function: `callee`, and the user's own cells.
 """
 
+
 class Callee:
     """object: the function of the user's that guards begin at, None where the traces are for one function anyway;
     given: what the transform was given; hot: the specialisation sets tested inline; misses: calls that were not
-    answered inline though there was a program."""
+    answered inline though there was a program; behind, counter: while its calls are counted (`counted.py`), what
+    answers them in place of the function in front, and who counts."""
 
     __slots__ = ("compiled", "given", "object", "hot", "misses", "front", "_function", "__weakref__")
+    __slots__ += ("behind", "counter")
 
     def __init__(self, compiled, given=None, object=None):
         self.compiled, self.given, self.object = compiled, given, object
-        self.hot, self.misses, self._function = (), 0, None
+        self.hot, self.misses, self._function, self.behind = (), 0, None, None
         self.front = lambda: None  # a weak reference to the function that is called
 
     def __call__(self, run, /, *args, **kwargs):
@@ -37,6 +40,10 @@ class Callee:
             self._function = c.function if c.cell is None else c.make(self.given)
         return self._function
 
+    def answering(self):
+        """The function whose code tests signatures inline, None where it is there no more."""
+        return self.front() if self.behind is None else self.behind
+
     def in_front(self):
         """The Callee that the function called belongs to now: IPython's autoreload makes one function another's."""
         front = self.front()
@@ -49,3 +56,12 @@ class Callee:
     def ir(self, /, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
         return self(self.compiled.ir, *args, passes=passes, **kwargs)
+
+    def plan(self, /, *args, measure=False, **kwargs):
+        """What a call with these arguments does and costs: see docs/plan.md. Without arguments, of all programs there
+        are. measure: run the program on them, to say what each line took."""
+        return self(self.compiled.plan, *args, measure=measure, **kwargs)
+
+    def text(self, kind, /, *args, **kwargs):
+        """What the function becomes for these arguments, as text: kinds are those of docs/plan.md."""
+        return self(self.compiled.text, kind, *args, **kwargs)

@@ -11,6 +11,7 @@ import threading
 import time
 
 from ...backends.xla import dispatch
+from ..common import events
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice
 from .receipt import loop_trip_counts
@@ -83,6 +84,9 @@ class Contest:
 
     def close(self, plain):
         self.plain, self.forms = plain, None
+        if plain:
+            said = {"of": self.entry.compiled, "engine": "plain Python"}
+            events.report("compile", "engine", lambda: f"runs {self.told()}", **said)
         with self.entry.compiled.lock:
             if self.entry.current is self.here:
                 self.entry.compiled.front.install(self.entry)

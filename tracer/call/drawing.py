@@ -8,11 +8,11 @@ generators back, and draws again in the program of that way.
 import time
 
 from ...backends.xla import dispatch
-from ..common import progress
+from ..common import events
 from ..guards.draw_sources import put_back, states
 from ..program import autotune
 from ..program.specialisation_set import SpecialisationSet
-from ..program.trace_tree import SideExit, Undecided
+from ..program.trace_tree import SideExit, Undecided, missing_way
 from ..values import status
 from ..values.speculate import Assumption
 
@@ -59,7 +59,8 @@ class DrawingCalls:
             return found.drawing_in, False
         except SideExit as missing:
             path = missing.path
-        with self.compiled.lock, progress.line(self.compiled.name):
+        with self.compiled.lock, events.making(self.compiled):
+            events.report("guards", "side exit", lambda: missing_way(tree, path))
             kinds = self.kinds_of(leaves)
             self.have_patience(types, here, path or tuple(map(repr, leaves)))
             made = self.traced(kinds, types, "data took another way", leaves, path)

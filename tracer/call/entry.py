@@ -6,13 +6,14 @@ is one trace: one combination of shapes and dtypes, which jax.jit's own cache te
 """
 
 import contextlib
+import logging
 import time
 
 from ...backends import forked
 from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
-from ..common import progress, pytree
+from ..common import events, progress, pytree
 from ..common.errors import UnsupportedError, Untold
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
@@ -21,7 +22,7 @@ from ..program.emit_results import returned
 from ..program.emit_structure import LeafPlace
 from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
-from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
+from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules
 from . import baseline
 from .attempts import Attempts, MustKnow
@@ -109,9 +110,11 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             return self.run(leaves, given)
 
     def prepared(self, full):
-        """A trace for a call of all these leaves, which is not run."""
+        """A trace for a call of all these leaves, which runs it next, as its first."""
         with self.held(full):
-            self.prepare([full[i] for i in self.dynamic])
+            version, version.ahead = self.prepare([full[i] for i in self.dynamic])
+        if version.ahead:
+            self.current = None
 
     @contextlib.contextmanager
     def held(self, full):
@@ -170,7 +173,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
-        with self.compiled.lock, progress.line(self.compiled.name):
+        with self.compiled.lock, events.making(self.compiled):
             version, fresh = self.prepare(leaves)
             here = self.current
             if here.apart and (read := self.met(here, given)) is not None:
@@ -183,6 +186,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                 out = version.straight(*leaves, *here.gather())
                 if out is not MISS:
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
+                    events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
             try:
                 while True:
@@ -205,8 +209,10 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
-                dispatch.wait(raw)
+                dispatch.wait(raw, version.func)
                 version.first_seconds = time.perf_counter() - start
+                seconds = version.first_seconds
+                events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)
                 if dispatch.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
@@ -225,6 +231,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
+        events.report("guards", "side exit", lambda: missing_way(missing.tree, missing.path))
         kinds = self.kinds_of(leaves)
         way = missing.path or tuple(map(repr, leaves))  # of floats it is not told
         self.have_patience(tuple(k.type for k in kinds), here, way)
@@ -250,7 +257,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         return version
 
     def prepare(self, leaves):
-        """-> (the version for these leaves, whether it was made just now)."""
+        """-> (the version for these leaves, whether it is to run for the first time)."""
         kinds = self.kinds_of(leaves)
         types = tuple(k.type for k in kinds)
         here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
@@ -263,6 +270,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         if fresh:
             self.have_patience(types, here)
             reason = self._reason(types, here)
+            self.tell_missed(types, here, reason)
             version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
@@ -272,17 +280,26 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+        first, version.ahead = fresh or version.ahead, False
         self.current = here
-        (self.compiled.front.install if fresh else self.compiled.front.missed)(self)
+        (self.compiled.front.install if first else self.compiled.front.missed)(self)
         if fresh:
             self.compiled.bound()
-        return version, fresh
+        return version, first
 
     def tell_apart(self, version):
         """Let no other object stand for an equal one among the arguments, where it is stored to or handed on."""
         given = {id(out.object) for out in version.captured.outs if out.how == "object"}
         for key in self.equal:
             key.alone = key.alone or bool(version.captured.stores) or id(key.object) in given
+
+    def tell_missed(self, types, here, reason):
+        """Say why no program there is answers a call: what a guard asks, or other arguments."""
+        if self.current is None and reason == "first call":
+            return
+        kind = "guard" if here is None and self.current is not None else "signature"
+        text = lambda: f"no program for ({self.shown_types(types)}): {reason}"
+        events.report("guards", kind, text, reason=reason, types=types)
 
     def _reason(self, types, here):
         """Why there must be a new trace."""

@@ -1,20 +1,55 @@
-"""What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
+"""What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost.
 
+One fact a line; many of a kind are put together: leaves of an argument, places outside, loops.
+"""
+
+import collections
+import html
 import types
 
 from ...backends import native
 from ...backends.numpy import by_python
 from ...backends.xla.fusion_barrier import materialized_count
 from ..common.errors import shown
+from ..common.terminal import cut_text, filled_lines, several, text_columns
 from ..guards.guard import MISSING, Read
 from ..guards.reliance import expected
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice, outlined
 from ..values.speculate import Assumption
 from .contest import taken_types
+from .leaf_groups import grouped_leaves
 from .receipt import receipt
 
 TOLD = 12  # bound: choices by value of a trace that are told
+LEAVES = 12  # bound: leaves of the arguments that are told one by one; more are put together
+READS = 16  # bound: places outside that are told one by one
+LOOPS = 12  # bound: loops that are told one by one
+LABEL = 17  # fact: columns before what a line says
+
+
+class Explanation(str):
+    """The text, a fact a line. Printed, lines are broken at the width of the terminal."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        width = text_columns()
+        return "\n".join(part for line in self.splitlines() for part in broken(line, width))
+
+    def _repr_html_(self):
+        """For notebooks."""
+        return f"<pre>{html.escape(str.__str__(self))}</pre>"
+
+
+def broken(line, width):
+    """A line as several no wider than `width`, the later ones below what it says."""
+    if len(line) <= width:
+        return [line]
+    text = line.lstrip()
+    indent = len(line) - len(text)
+    label = line[:LABEL] if indent == 4 and len(line) > LABEL and line[LABEL - 1] == " " else line[:indent]
+    return filled_lines(label, line[len(label) :], width)
 
 
 def explanation(compiled):
@@ -40,7 +75,7 @@ def explanation(compiled):
         lines += [*entry.lines(), *(line for job in entry.jobs.values() for line in job.lines())]
     if (why := compiled.patience.why) is not None:
         lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
-    return "\n".join(lines)
+    return Explanation("\n".join(lines))
 
 
 def _count(compiled):
@@ -48,14 +83,14 @@ def _count(compiled):
 
 
 def _version(number, entry, world, version):
-    arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types))
+    arguments = arguments_text(entry, version)
     lines = [
         f"  trace {number}: ({arguments})",
         f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}",
     ]
     lines.append(f"    because      {version.reason}")
     if entry.static:
-        lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
+        lines.append(f"    static       {static_text(entry)}")
     lines += [*_outside_reads(version.captured), *_done(entry, version)]
     lines += [f"    note         {note}" for note in version.captured.notes]
     lines.append(f"    cost         {_cost(version)}")
@@ -66,7 +101,7 @@ def _version(number, entry, world, version):
     if contest is not None and contest.plain:
         lines.append(f"    runs         {contest.told()}")
     elif version.times is not None:
-        lines.append(f"    runs         {_runs(version)}")
+        lines.append(f"    runs         {runs(version)}")
     return lines
 
 
@@ -74,14 +109,36 @@ def _outside_reads(captured):
     """What a trace relied on outside its arguments, and what is read there again at every call."""
     reads = [r for r in captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
     reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
-    yield from (f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input"))
-    yield from (f"    re-read      {r.describe()}" for r in reads if r.how == "input")
+    yield from read_lines("relied on", [r for r in reads if r.how not in ("free", "input")])
+    yield from read_lines("re-read", [r for r in reads if r.how == "input"])
     draws = captured.outside.draws.list
     if draws:
         yield f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order"
     others = sum(not isinstance(x, (Read, *DRAWN)) and x is not None for x in captured.inputs)
     if others:
         yield f"    re-read      {others} outside array(s) at every call"
+
+
+def arguments_text(entry, version):
+    """Names and types of the arguments, alike ones put together where they are many."""
+    found = list(zip(entry.names, version.types))
+    return ", ".join(f"{n}: {t}" for n, t in (found if len(found) <= LEAVES else grouped_leaves(found)))
+
+
+def static_text(entry):
+    """Static arguments and their values; of many alike, how many there are."""
+    found = [(n, shown(v)) for n, v in entry.static.items()]
+    return ", ".join(f"{n}={v}" for n, v in (found if len(found) <= LEAVES else grouped_leaves(found)))
+
+
+def read_lines(label, reads):
+    """A line a place outside; of many, the first ones, and how many more there are of each function's or object's."""
+    yield from (f"    {label:<13}{cut_text(r.describe(), 400)}" for r in reads[:READS])
+    if len(reads) > READS:
+        files = collections.Counter(f"{r.file.rpartition('/')[2]}" or "no line" for r in reads[READS:])
+        where = ", ".join(f"{n} in {file}" for file, n in files.most_common(3))
+        names = cut_text(", ".join(dict.fromkeys(str(r.name) for r in reads[READS:])), 160)
+        yield f"    {label:<13}and {len(reads) - READS} more places ({where}): {names}"
 
 
 def _done(entry, version):
@@ -110,7 +167,7 @@ def _cost(version):
     )
 
 
-def _runs(version):
+def runs(version):
     """As what, and how long that took."""
     ours, xla, inside = (
         t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside)
@@ -151,11 +208,24 @@ def _chains(func):
 
 
 def _loops(version):
-    """The form of each loop on the CPU; of those within a native one there is nothing to say."""
-    lines = []
-    for eqn, reason in native.forms(version.func, 0 if version.engine else native.LEAST):
-        how = "native" if reason is None else f"{'in Python' if version.engine else 'through XLA'}: {reason}"
-        lines.append(f"    loop         {eqn.source or 'of no line'}: {how}")
+    """The form of each loop on the CPU; of those within a native one there is nothing to say. Of many, how many have
+    each form, and why."""
+    found = list(native.forms(version.func, 0 if version.engine else native.LEAST))
+    other = "in Python" if version.engine else "through XLA"
+    if len(found) <= LOOPS:
+        return [
+            f"    loop         {eqn.source or 'of no line'}: {'native' if reason is None else f'{other}: {reason}'}"
+            for eqn, reason in found
+        ]
+    reasons = collections.defaultdict(list)
+    for eqn, reason in found:
+        reasons[reason].append(eqn.source)
+    count = len(reasons.get(None, ()))
+    lines = [f"    loops        {len(found)}: {count} native, {len(found) - count} {other}"]
+    for reason, sources in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        if reason is not None:
+            places = cut_text(", ".join(dict.fromkeys(map(str, sources))), 120)
+            lines.append(f"    loops        {several(len(sources), 'loop')} {other}: {reason} ({places})")
     return lines
 
 

@@ -8,7 +8,9 @@ the user's own function can answer the call from its start. `jit(f, whole=True)`
 a derivative, for plain Python has none.
 """
 
+import contextlib
 import itertools
+import logging
 import time
 import types
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from ...backends.xla import dispatch
 from ..capture.signature import kind_for
-from ..common import pytree
+from ..common import events, pytree
 from ..common.errors import (
     REFUSALS,
     IntegerOverflow,
@@ -39,6 +41,7 @@ MOST = 3  # bound: types of arguments that are tried after a refusal, until none
 TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
 TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
 ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
+NOTHING = contextlib.nullcontext()
 CONTAINERS = list, tuple, dict, set, frozenset
 
 
@@ -120,9 +123,11 @@ class Fallbacks:
         start = time.perf_counter()
         try:
             return self.trace(kinds, types, reason, given, path)
-        except (Replaced, Untold):
-            raise
-        except REFUSALS as error:
+        except Exception as error:
+            text, seconds = f"not captured: {events.first_line(error)}", time.perf_counter() - start
+            events.report("trace", "refused", text, seconds, of=self.compiled, level=logging.DEBUG)
+            if isinstance(error, Replaced | Untold) or not isinstance(error, REFUSALS):
+                raise
             self.compiled.patience.overran |= isinstance(error, Overran | Overrun)
             self.refuse(types, error)
         finally:
@@ -157,7 +162,8 @@ class Fallbacks:
         """The call that ends with an exception of which Python alone can make the parts: Python makes it."""
         if not self.is_answerable():
             raise untold.error or untold
-        return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
+        with left_to_python(self.compiled, untold):
+            return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
 
     def refused_call(self, leaves, refused, given):
         """Plain Python's answer, said aloud the first time."""
@@ -173,7 +179,8 @@ class Fallbacks:
             parted = refused.parted = self.part(refused.why)
         plain, start, traces = parted.function, time.perf_counter(), parted.traces()
         try:
-            return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
+            with left_to_python(self.compiled, refused.why, parted.line):
+                return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
         finally:
             if parted.traces() == traces:
                 self.timed, self.seconds = self.timed + 1, self.seconds + time.perf_counter() - start
@@ -189,7 +196,8 @@ class Fallbacks:
             warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, from here on: {why}")
         start = time.perf_counter()
         try:
-            return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
+            with left_to_python(self.compiled, why):
+                return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves, self.compiled.plain)
         finally:
             self.compiled.patience.answered(time.perf_counter() - start)
 
@@ -198,7 +206,8 @@ class Fallbacks:
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, hint))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled")
-        return self.uncaptured(leaves, given)
+        with left_to_python(self.compiled, reason):
+            return self.uncaptured(leaves, given)
 
     def uncaptured(self, leaves, given, plain=None):
         """The user's own function on the arguments of a call, or what does the same."""
@@ -266,6 +275,25 @@ class Fallbacks:
             yield from parted.lines()
 
 
+def left_to_python(compiled, why, line=None):
+    """A `with` around a call that plain Python answers, which is told of when it has; line: the one that is refused, if
+    it is known."""
+    return python_clock(compiled, why, line) if events.heard("trace") else NOTHING
+
+
+@contextlib.contextmanager
+def python_clock(compiled, why, line):
+    place = (compiled.place[0], line) if line and compiled.place else None
+    text, start = events.first_line(why), time.perf_counter()
+    try:
+        yield
+    finally:
+        level = logging.DEBUG if text in compiled.reasons else logging.INFO
+        compiled.reasons.add(text)
+        said = {"of": compiled, "place": place, "level": level, "why": text}
+        events.report("trace", "fallback", f"ran as plain Python: {text}", time.perf_counter() - start, **said)
+
+
 def told(name, error):
     """The text of the warning."""
     return (
@@ -290,13 +318,13 @@ def line_of(error, code):
 class Parted:
     """A function of which one statement is refused, with the others compiled.
 
-    function: what runs; pieces: the Compiled of each piece; seconds: how long they took in calls that compiled nothing,
-    before: in those that have ended.
+    line: of that statement; function: what runs; pieces: the Compiled of each piece; seconds: how long they took in
+    calls that compiled nothing, before: in those that have ended.
     """
 
     def __init__(self, plain, line, compiled):
         self.state, self.pieces, self.seconds, self.before = state_of(plain), [], 0.0, 0.0
-        self.compiled = compiled
+        self.compiled, self.line = compiled, line
         found = divide(plain, line, self.piece) if line else None
         self.function = plain if found is None else found[0]
 

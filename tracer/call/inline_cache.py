@@ -49,6 +49,8 @@ NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # bound: signatures, and states of the outside values, that are tested inline
 CODES = 64  # bound: combinations of these whose code is kept
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
+CACHES = weakref.WeakSet()  # all there are
+WATCHERS = []  # called with the Callee of each function that is made
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
 
@@ -117,6 +119,7 @@ class InlineCache:
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
+        CACHES.add(self)
         self.own = None
         if self.cell is None:
             self.own = Callee(compiled, compiled.plain)
@@ -137,6 +140,8 @@ class InlineCache:
         made = self.bound(self.code(self.latest), callee)
         callee.hot, callee.front = self.latest, weakref.ref(made)
         self.callees.add(callee)
+        for tell in WATCHERS:
+            tell(callee)
         return made
 
     def bound(self, code, callee):
@@ -222,7 +227,7 @@ class InlineCache:
 
     def put(self, callee, here):
         """Have one function test a specialisation set inline, before others, and those that are made from now on."""
-        front = callee.front()
+        front = callee.answering()
         rules.recall(self)
         forked.Process.told.add(self)
         callee.hot, callee.misses, self.latest = first_of(here, callee.hot), 0, first_of(here, self.latest)
@@ -233,7 +238,7 @@ class InlineCache:
             self.cool()
 
     def cool_one(self, callee):
-        front = callee.front()
+        front = callee.answering()
         callee.hot = ()
         if front is not None:
             front.__code__ = self.code(())
@@ -327,7 +332,7 @@ class InlineCache:
         self.count = len(entry.places[0]) if self.variadic else 0
         for callee in list(self.callees) if self.variadic else ():
             # before the code that has as many: more than there are do no harm
-            if (front := callee.front()) is not None:
+            if (front := callee.answering()) is not None:
                 front.__defaults__ = (MISSING,) * self.count
         for other in list(entry.compiled.entries.values()):
             other.postponed = other is not entry

@@ -1,12 +1,15 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import functools
 import os
 import sys
 import sysconfig
+import threading
+import types
 
 import numpy as np
 
-from ...ir.source import Source
+from ...ir.source import COMPILED, PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OURS = (
@@ -23,8 +26,10 @@ INTERNAL = (
 )
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
-PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
+CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
+OUTERMOST = 16  # bound: functions around a line that are noted
+DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
 
 
@@ -32,7 +37,7 @@ def internal(code):
     """Whether a code object is ours or NumPy's own."""
     found = _internal.get(code)
     if found is None:
-        found = _internal[code] = code.co_filename.startswith(INTERNAL)
+        found = _internal[code] = code.co_filename.startswith(INTERNAL) or code.co_name.endswith(COMPILED)
     return found
 
 
@@ -43,7 +48,7 @@ def see_through(*functions):
 
 def is_ours(code):
     """Whether a code object is ours."""
-    return code.co_filename.startswith(OURS)
+    return code.co_filename.startswith(OURS) or code.co_name.endswith(COMPILED)
 
 
 def of_library(code):
@@ -71,6 +76,72 @@ def locate():
         if not (internal(code) if ours is None else ours):
             return Source(code, frame.f_lasti)
         frame = frame.f_back
+    return None
+
+
+def locate_equation():
+    """`locate`, with the user's functions around the line."""
+    frame, known = sys._getframe(2), _internal.get
+    while frame is not None:
+        code = frame.f_code
+        ours = known(code)
+        if not (internal(code) if ours is None else ours):
+            back = frame.f_back  # it keeps its callers as long as it is there
+            call = id(frame), code, id(back), back and back.f_code
+            if call != INNERMOST.call:
+                INNERMOST.call, INNERMOST.callers = call, callers_of(frame)
+            return Source(code, frame.f_lasti, "", (), INNERMOST.callers)
+        frame = frame.f_back
+    return None
+
+
+class Innermost(threading.local):
+    """The call that this thread has located last, and the functions around it. The frame itself is not held: it has the
+    user's values."""
+
+    call, callers = None, ()
+
+
+INNERMOST = Innermost()
+
+
+def callers_of(frame):
+    """Qualified names of the user's functions that a frame is called by, from the one that is captured on; functions
+    of libraries do not count."""
+    names, traced, at = [], 0, frame.f_back
+    last = frame.f_code.co_qualname.replace(PART, "")
+    while at is not None:
+        code = at.f_code
+        if code.co_filename == CAPTURE:
+            traced = len(names)
+        elif not internal(code) and not of_library(code):
+            name = code.co_qualname.replace(PART, "")
+            if name != last:  # a part of a function, or recursion
+                names.append(last := name)
+        at = at.f_back
+    return tuple(names[:traced][:OUTERMOST][::-1])
+
+
+def function_place(function):
+    """(file, line) where the function of the user's begins that a function, method, partial or transform is of; None
+    where it has no source."""
+    seen = 0
+    while seen < DEEPEST:
+        kind, seen = type(function), seen + 1
+        if kind is types.FunctionType:
+            inner = function.__dict__.get("__wrapped__")
+            if inner is None:
+                code = function.__code__
+                return None if code.co_filename.startswith("<wengert") else (code.co_filename, code.co_firstlineno)
+            function = inner
+        elif kind is types.MethodType:
+            function = function.__func__
+        elif kind is functools.partial:
+            function = function.func
+        else:
+            function = kind.__dict__.get("__call__")
+            if type(function) is not types.FunctionType:
+                return None
     return None
 
 

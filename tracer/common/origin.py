@@ -6,6 +6,7 @@ import inspect
 import os
 import sysconfig
 
+from ...ir.source import COMPILED
 from .frames import internal
 
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
@@ -29,6 +30,8 @@ def is_user(code):
     """Whether a code object is the user's, or traced as theirs are: no standard library, NumPy, jax, or part of ours,
     nor what Cython puts into tracebacks."""
     file = code.co_filename
+    if code.co_name.endswith(COMPILED):  # of the user's file, but not the user's
+        return False
     found = _users.get(file)
     if found is None and file in BASES:
         return code.co_qualname.partition(".")[0] in BASES[file] and not code.co_flags & inspect.CO_GENERATOR

@@ -54,6 +54,13 @@ class ProgressLine:
                 self.write(WIPE)
             self.there = False
 
+    def wipe(self):
+        """Wipe it until it changes next, for what is written meanwhile."""
+        with self.lock:
+            if self.there:
+                self.write(WIPE)
+            self.there = False
+
     def write(self, text):
         with contextlib.suppress(OSError, ValueError):  # the terminal is gone
             sys.stderr.write(text)
@@ -110,3 +117,10 @@ def hide_line():
     made = getattr(_thread, "line", None)
     if made is not None:
         made.hide()
+
+
+def wipe_line():
+    """Have the line out of the way of what this thread writes now."""
+    made = getattr(_thread, "line", None)
+    if made is not None:
+        made.wipe()

@@ -6,8 +6,10 @@ takes less than that, or little of the whole, there is nothing to gain, and the 
 is there in long programs on numbers.
 """
 
+import logging
 import time
 
+from ..common import events
 from . import backend_choice, numpy_call
 
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
@@ -18,7 +20,8 @@ def tried(entry, here, version, everything):
     if version.engine or version.first_seconds is not None or not backend_choice.eligible(entry, here, version):
         return None
     if backend_choice.asked(entry) is None:
-        found = backend_choice.quickest(entry, version, everything, CHEAP)
+        with events.timed("compile", "timing", "timed as NumPy", level=logging.DEBUG):
+            found = backend_choice.quickest(entry, version, everything, CHEAP)
         if found is None:
             return None
         total, inside, raw, run = found
@@ -29,6 +32,7 @@ def tried(entry, here, version, everything):
                 version.fused = None
             return None
         version.times, version.inside = (total, None), inside
+        backend_choice.tell_times(version, "generated NumPy")
         backend_choice.switch_to_numpy(entry, here, version, run)
         # one that presumes what this call's data do not is not the right one of its tree
         return None if version.tree is not None and version.status(raw) else raw

@@ -8,6 +8,7 @@ one machine are the same from call to call. Where XLA has nothing to win it is n
 
 import contextlib
 import functools
+import logging
 import time
 
 import numpy as np
@@ -17,6 +18,7 @@ from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_f
 from ...backends.xla import dispatch, waiting
 from ...ir.exactness import exactly
 from ...ir.op import OPS
+from ..common import events
 from . import numpy_call
 from .clock import ENOUGH, LONG, clocked, turns
 from .trace_tree import SelectedResults, Trees
@@ -105,21 +107,38 @@ def settle(entry, here, version, everything):
     if asked(entry) is not None:
         switch_to_numpy(entry, here, version)
         return version.tree is None
+    with events.timed("compile", "timing", "timed both engines", level=logging.DEBUG):
+        run = faster_as_numpy(entry, version, everything, xla)
+    if version.times is not None:
+        tell_times(version, "XLA" if run is None else "generated NumPy")
+    if run is None:
+        return False
+    switch_to_numpy(entry, here, version, run)
+    return version.tree is None
+
+
+def faster_as_numpy(entry, version, everything, xla):
+    """Time both forms -> the one as NumPy where it is the faster, else None. xla(): a run of the other."""
     (first,) = turns([xla], 1)
     if not version.tried:
         found = quickest(entry, version, everything, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
         if found is None:
-            return False
+            return None
         version.tried = found[0]
     run = written(entry, version)
     if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
     else:
         version.times = turns([lambda: run(*everything), xla], TURNS)
-    if AHEAD * version.times[0] > version.times[1]:
-        return False
-    switch_to_numpy(entry, here, version, run)
-    return version.tree is None
+    return None if AHEAD * version.times[0] > version.times[1] else run
+
+
+def tell_times(version, engine):
+    """Say as what a version runs, and how long that took when it was timed."""
+    ours, xla = (t and (f"{1e3 * t:.3g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in version.times)
+    other = f"{xla} through XLA" if xla else "XLA not asked"
+    text = f"runs as {engine}: {ours} as NumPy, {other}"
+    events.report("compile", "engine", text, engine=engine, times=version.times)
 
 
 def quickest(entry, version, everything, most):
@@ -256,6 +275,8 @@ def written(entry, version, form=numpy_call.raw, timed=False):
         made = form(version, [entry.types[i] for i in entry.dynamic])
     if timed:
         version.compile_seconds = (version.compile_seconds or 0.0) + time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    events.report("compile", "numpy", "written as NumPy statements", seconds, level=logging.DEBUG)
     return made
 
 

@@ -114,6 +114,13 @@ def raw(version, types):
     return lines.define(texts[0] if len(texts) == 1 else listed(texts))
 
 
+def clocked_call(version, types, clock):
+    """`raw`, of statements that tell a clock when they have run."""
+    lines, checked = _CallLines(version, types, clock=clock), bool(version.captured.checks)
+    results = [lines.own(i) for i in range(len(version.func.results) - checked)]
+    return lines.define(listed(results))
+
+
 def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than
     compute."""
@@ -142,10 +149,10 @@ class _CallLines:
     """The generated function of one version, being written.
 
     types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at
-    once, not only when all is computed, since nothing can fail.
+    once, not only when all is computed, since nothing can fail. clock: as `Statements` has it.
     """
 
-    def __init__(self, version, types, overwritable=()):
+    def __init__(self, version, types, overwritable=(), clock=None):
         func = version.numpy
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
@@ -167,7 +174,7 @@ class _CallLines:
             held[p] = self.parameter(place, p, types.get(place), head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
-        program = Statements(func, [held[p] for p in func.params], taken, arrays)
+        program = Statements(func, [held[p] for p in func.params], taken, arrays, clock)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
@@ -339,7 +346,7 @@ class _CallLines:
                 "    return MISS",
             ]
         head = f"def call({', '.join([*self.reads.values(), *self.names, '*rest'])}):"
-        call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
+        call = self.program.define([head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
         return NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
 
 

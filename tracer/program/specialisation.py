@@ -33,6 +33,7 @@ class Specialisation:
         self.compile_seconds = None  # after those, until it could run
         # what ran while it was traced, where that was asked for; what explain() says of its file
         self.watch = self.kept = None
+        self.ahead = False  # whether it was made for a call that has not run it yet
         # how many were traced, and the file it is from, where another process has made the trace
         self.equations = self.file = None
         self.kinds = ()  # of the arguments, where an int among them was traced ahead

@@ -20,6 +20,16 @@ class SideExit(Untraced):
         self.tree, self.path = tree, path
 
 
+def missing_way(tree, path):
+    """What data decide otherwise than in the trace that was right last, in words."""
+    known = tree.current.assumed if tree.current is not None else ()
+    parting = next((a for a, step in zip(known, path) if a.step != step), None)
+    count = len(tree.versions)
+    traced = f"{count} way{'s' * (count != 1)} traced"
+    which = f": {parting} is {str(not parting.truth).lower()}" if parting else ""
+    return f"data take another way than the {traced}{which}"
+
+
 class Undecided(Untraced):
     """Each of two traces says that the other is the right one: rounding differs between them, or `reason`."""
 

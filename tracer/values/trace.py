@@ -12,7 +12,7 @@ from ...ir.ops.control import TRUTH
 from ...ir.rules.fold import uniform
 from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, Untold, message, with_note
-from ..common.frames import locate
+from ..common.frames import locate, locate_equation
 from .acting import Acting
 from .elements import Element
 from .speculate import Assumption, holds
@@ -38,7 +38,7 @@ class Trace(Acting):
 
     def __init__(self, name, parent=None, outside=None):
         self.parent = parent
-        self.build = Builder(name, locate)
+        self.build = Builder(name, locate_equation)
         self.build.trace = self
         self.root = parent.root if parent is not None else self
         self.journal = {}  # storage of an outer trace, written here -> its value before

@@ -9,7 +9,9 @@ from cached import EXPECTED, SIMPLE, X, how, kept_file, plainly
 
 from wengert import grad, jit
 from wengert.backends.xla import executables
+from wengert.ir.source import code_place
 from wengert.tracer.cache import environment, store
+from wengert.tracer.cache.places import all_equations
 from wengert.tracer.call import attempts
 
 PLAIN = """
@@ -40,6 +42,32 @@ def test_the_second_process_neither_traces_nor_compiles(process, monkeypatch):
     second = process.run(PLAIN, X)
     assert (first[0], second[0]) == ("kept", "read") and first[1] == second[1]
     assert second[1] == pytest.approx(plainly(PLAIN, X))
+
+
+def test_a_program_that_was_read_has_its_lines(process):
+    """Each equation in its function and line, those of regions too, and of generated NumPy the file."""
+    text = """
+        import numpy as np
+
+        def helper(x):
+            return np.tanh(x)
+
+        def f(x):
+            for _ in range(30):
+                x = helper(x) * 1.5
+            return np.cos(x)
+    """
+
+    def places():
+        ((version,),) = [w.versions for e in process.function.compiled.entries.values() for w in e.worlds]
+        return [code_place(eqn.source) for eqn in all_equations(version.func)], version.straight and version.straight.call.__code__.co_filename
+
+    assert process.run(text, X, engine="numpy")[0] == "kept"
+    traced = places()
+    assert process.run(text, X, engine="numpy")[0] == "read"
+    assert places() == traced
+    file = str(process.path / "cached_program.py")
+    assert {(file, "helper", 5, ""), (file, "f", 9, ""), (file, "f", 10, "")} <= set(traced[0]) and traced[1] == file
 
 
 EDITS = [

@@ -1,0 +1,165 @@
+"""The text of an executable, `compiled.as_text()`, as computations of instructions, in the order in which they run.
+
+XLA gives a compiled program as text alone. What is read here is what plans tell: names, shapes, operands, the
+computations an instruction calls, and how often a loop is known to run.
+"""
+
+import math
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+HEAD = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = ")
+COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+) \(.*\{$")
+COMMENT = re.compile(r"/\*.*?\*/")
+ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([\d,<=]*)\]")
+CALLED = re.compile(r"\b(calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
+BRANCHES = re.compile(r"\bbranch_computations=\{([^}]*)\}")
+TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+ALIASED = re.compile(r"output_to_operand_aliasing=\{(\{.*?\)(?:, \{.*?\))*)\}")
+ONE_ALIAS = re.compile(r"\{([\d, ]*)\}: \((\d+), \{[\d, ]*\}\)")
+BITS = {"pred": 8, "token": 0, "s4": 4, "u4": 4, "s2": 2, "u2": 2}  # those that their name does not tell
+DTYPES = {"pred": "bool", "s": "i", "u": "u", "f": "f", "c": "c"}
+
+
+class Shape(NamedTuple):
+    """One array: its element type as XLA spells it, and its sizes."""
+
+    element: str
+    sizes: tuple[int, ...]
+
+    @property
+    def count(self):
+        return math.prod(self.sizes)
+
+    @property
+    def bytes(self):
+        bits = BITS.get(self.element) or int(
+            re.sub(r"\D.*", "", self.element.lstrip("abcdefghijklmnopqrstuvwxyz")) or 0
+        )
+        return self.count * bits // 8
+
+    def __str__(self):
+        element = {"pred": "bool"}.get(
+            self.element, self.element.replace("s", "i", 1) if self.element[0] == "s" else self.element
+        )
+        return f"{element}[{','.join(map(str, self.sizes))}]"
+
+
+class Instruction(NamedTuple):
+    """`name = shapes opcode(operands), attributes`; root: whether its value is what the computation gives."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    opcode: str
+    operands: tuple[str, ...]
+    attributes: str
+    root: bool
+
+    @property
+    def bytes(self):
+        """Of its results."""
+        return sum(s.bytes for s in self.shapes)
+
+    @property
+    def count(self):
+        """Elements of its results."""
+        return sum(s.count for s in self.shapes)
+
+    def called(self, *kinds):
+        """The names of the computations it calls, those of some kinds alone."""
+        found = [name for kind, name in CALLED.findall(self.attributes) if not kinds or kind in kinds]
+        if (branches := BRANCHES.search(self.attributes)) and (not kinds or "branch" in kinds):
+            found += [name.strip().lstrip("%") for name in branches[1].split(",")]
+        return found
+
+    @property
+    def trips(self):
+        """How often a `while` is known to run, or None."""
+        found = TRIPS.search(self.attributes)
+        return None if found is None else int(found[1])
+
+    @property
+    def target(self):
+        """What a `custom-call` calls, or ""."""
+        found = re.search(r'custom_call_target="([^"]*)"', self.attributes)
+        return "" if found is None else found[1]
+
+    @property
+    def aliases(self):
+        """{position of a result: position of the operand whose memory it is}."""
+        found = ALIASED.search(self.attributes)
+        return {int(r or 0): int(k) for r, k in ONE_ALIAS.findall(found[1])} if found else {}
+
+
+class Module(NamedTuple):
+    """computations: name -> its Instructions in order; entry: the name of the one that is run."""
+
+    computations: dict[str, tuple[Instruction, ...]]
+    entry: str
+
+    @property
+    def steps(self):
+        return self.computations[self.entry]
+
+
+def parse_module(text):
+    """The Module that an executable's text spells."""
+    computations, entry, now = {}, "", None
+    for line in COMMENT.sub("", text).splitlines():
+        if now is not None and (head := HEAD.match(line)):
+            now.append(instruction(line, head))
+        elif begun := COMPUTATION.match(line):
+            now = computations[begun[2]] = []
+            entry = begun[2] if begun[1] else entry
+        elif line.startswith("}"):
+            now = None
+    return Module({name: tuple(found) for name, found in computations.items()}, entry)
+
+
+def instruction(line, head):
+    """One line of a computation."""
+    spelled, rest = until(line, head.end())
+    opcode, _, rest = rest.partition("(")
+    inside, attributes = until("(" + rest, 0)
+    names = () if opcode in ("constant", "parameter", "iota") else operand_names(inside[1:-1])
+    if opcode == "parameter":
+        attributes = inside[1:-1] + attributes
+    shapes = tuple(
+        Shape(e, tuple(int(n.lstrip("<=")) for n in sizes.split(",") if n)) for e, sizes in ARRAY.findall(spelled)
+    )
+    return Instruction(head[2], shapes, opcode.strip(), names, attributes, bool(head[1]))
+
+
+def until(text, start):
+    """(text from `start` to the blank or the end of the parenthesis it opens, what follows)."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += text[at] in "([{"
+        depth -= text[at] in ")]}"
+        if depth == 0 and (text[at] == " " or text[at] == ")" and text[start] == "("):
+            end = at + (text[at] == ")")
+            return text[start:end], text[end:].lstrip()
+    return text[start:], ""
+
+
+def operand_names(text):
+    """Names of operands, before which older versions write their shapes."""
+    depth, parts = 0, [""]
+    for c in text:
+        depth += c in "([{"
+        depth -= c in ")]}"
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return tuple(part.split()[-1].lstrip("%") for part in parts if part.strip())
+
+
+def numpy_dtype(element):
+    """NumPy's dtype of an element type; None for those that it has not."""
+    kind, bits = re.fullmatch(r"([a-z]+)(\d*).*", element).groups()
+    if element == "pred":
+        return np.dtype(bool)
+    return np.dtype(f"{DTYPES[kind]}{int(bits) // 8}") if kind in DTYPES and bits and int(bits) >= 8 else None

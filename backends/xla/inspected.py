@@ -1,0 +1,89 @@
+"""An IR function as XLA compiles it, to be looked at: its texts, and what XLA says of its cost and memory.
+
+Nothing is run. An executable is compiled once a function and set of options, beside the one that calls use, and what is
+told of it is kept as long as the function lives.
+"""
+
+import contextlib
+import functools
+import weakref
+
+import jax
+
+from ..forked import refuse_forked
+from ..native import asked
+from .dispatch import program, wide
+from .lower import lower
+from .numbers import numbers_in_nests
+
+MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
+ANALYSED = "flops", "transcendentals", "bytes accessed"
+_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact): Inspection}
+
+
+def inspected(func, native=True, exact=False):
+    """The `Inspection` of a function; made once for each pair of options."""
+    found = _known.setdefault(func, {})
+    if (native, exact) not in found:
+        found[native, exact] = Inspection(func, native, exact)
+    return found[native, exact]
+
+
+class Inspection:
+    """What becomes of a function under jax. It does not keep the function alive."""
+
+    def __init__(self, func, native, exact):
+        self.func, self.native, self.exact = weakref.ref(func), native, exact
+
+    def stand_ins(self):
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in self.func().param_types]
+
+    def lowered(self):
+        """jax's Lowered."""
+        refuse_forked()
+        func = self.func()
+        places = range(len(func.params))
+        with wide():
+            return program(lambda types: (func, places), func.name, self.native, self.exact).lower(*self.stand_ins())
+
+    @functools.cached_property
+    def told(self):
+        """(the text of the executable, XLA's cost analysis, its memory analysis or None), compiled for it."""
+        with wide():
+            compiled = self.lowered().compile()
+        cost, memory = compiled.cost_analysis() or {}, compiled.memory_analysis()
+        cost = cost[0] if isinstance(cost, list) else cost
+        sizes = None if memory is None else {name: getattr(memory, f"{name}_size_in_bytes") for name in MEMORY}
+        return compiled.as_text(), {name: cost.get(name) for name in ANALYSED}, sizes
+
+    def nests(self):
+        """The function as it is lowered: long straight lines on numbers are nests there."""
+        return numbers_in_nests(self.func()) if self.native else self.func()
+
+    def jaxpr(self):
+        """The text of the jaxpr that the function is lowered to."""
+        func = self.func()
+
+        def run(*operands):
+            with contextlib.nullcontext() if self.native else asked(None):
+                return lower(func, operands)
+
+        with wide():
+            return str(jax.make_jaxpr(run)(*self.stand_ins()))
+
+    def stablehlo(self):
+        """The text handed to XLA."""
+        return self.lowered().as_text()
+
+    def hlo(self):
+        """The text of the executable, after XLA's own passes, in the order in which it runs."""
+        return self.told[0]
+
+    def cost(self):
+        """XLA's cost analysis: {"flops", "transcendentals", "bytes accessed"}, a number or None each; bodies of loops
+        count once there, and foreign functions nothing."""
+        return self.told[1]
+
+    def memory(self):
+        """XLA's memory analysis in bytes: {"argument", "output", "temp", "alias"}, or None where it does not tell."""
+        return self.told[2]

@@ -1,0 +1,118 @@
+"""Operations of XLA at the user's lines: what jax writes into the metadata of what an equation is lowered to.
+
+jax takes the Python frames below an operation for its source, but for those of files that are excluded. So our own are,
+and an equation is lowered by a function whose code says that it is the user's: file, function and line
+(`user_frame`). Its name is the innermost scope of the operation, and that of a derivative says of which line (`vjp of
+solver.py:12`).
+
+Format of the table of positions: Objects/locations.md of CPython 3.11.
+"""
+
+import functools
+import linecache
+import os
+import threading
+import types
+
+import jax
+from jax.extend import source_info_util
+
+from ...ir.source import COMPILED, code_place
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+OURS = (
+    *(os.path.join(ROOT, room) + os.sep for room in ("autodiff", "backends", "compat", "ir", "tracer")),
+    *(os.path.join(ROOT, file) for file in ("__init__.py", "__main__.py")),
+    "<wengert",
+)
+NOTE = "While this was made ready for XLA: "
+KEPT = 4096  # bound: functions that stand in for lines
+LONGEST = 8  # fact: code units that one entry of the table of positions tells of
+WITHOUT_COLUMNS = 13  # fact: how an entry begins that tells a line alone
+
+for path in OURS:
+    source_info_util.register_exclusion(path)
+
+
+class Enclosing(threading.local):
+    """scope: those of the equation which this thread lowers the region of."""
+
+    scope = ()
+
+
+ENCLOSING = Enclosing()
+
+
+def run_at(place, run, *args):
+    """`run(*args)`, the operations of which have this place; without one, that of what is around them."""
+    return run(*args) if place is None else user_frame(*place)(run, args)
+
+
+def by_line(order):
+    """(what is to be looked up as a place, the items that have it) for items that follow each other in one line.
+
+    order: equations and fences. What has no source has the place of the item before it, and in front of the first that
+    has one, of that.
+    """
+    found, first, last, met = [], None, None, None
+    for item in order:
+        source = item.source
+        if source is not met and source is not None:
+            met, place = source, code_place(source)
+            place = place and (*place, source.callers)
+            if place is not None and place != last:
+                first, last = first or place, place
+                found.append((place, []))
+        if not found:
+            found.append((None, []))
+        found[-1][1].append(item)
+    if found and found[0][0] is None:
+        found[0] = first, found[0][1]
+    return found
+
+
+@functools.lru_cache(KEPT)
+def user_frame(file, name, line, mark, callers=()):
+    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it: the functions
+    around it, its own, and what it is the derivative of."""
+    code = TEMPLATE.replace(
+        co_filename=file,
+        co_name=name.rpartition(".")[2] + COMPILED,
+        co_qualname=name,
+        co_firstlineno=line,
+        co_linetable=one_line(len(TEMPLATE.co_code) // 2),
+    )
+    marks = [f"{mark} of {os.path.basename(file)}:{line}"] if mark else []
+    place, scope = types.FunctionType(code, {}), (*callers, name, *marks)
+
+    def scoped(run, args):
+        outer, ENCLOSING.scope = ENCLOSING.scope, scope
+        try:
+            if scope == outer:
+                return place(run, args)
+            with jax.named_scope("/".join(scope[within(scope, outer) :]) or name):
+                return place(run, args)
+        except Exception as error:
+            if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
+                error.add_note(f"{NOTE}{file}:{line}, {linecache.getline(file, line).strip()}")
+            raise
+        finally:
+            ENCLOSING.scope = outer
+
+    return scoped
+
+
+def within(scope, outer):
+    """How many of the first of some scopes are those around it, which an operation has anyway."""
+    pairs = zip(scope, outer)
+    return next((k for k, (a, b) in enumerate(pairs) if a != b), min(len(scope), len(outer)))
+
+
+def one_line(units):
+    """The `co_linetable` of so many code units, all of which are in the first line, at no column that is known."""
+    full, rest = divmod(units, LONGEST)
+    entries = [LONGEST] * full + [rest] * (rest > 0)
+    return b"".join(bytes((0x80 | WITHOUT_COLUMNS << 3 | length - 1, 0)) for length in entries)
+
+
+TEMPLATE = (lambda run, args: run(*args)).__code__

@@ -1,0 +1,180 @@
+"""One program taken apart: its steps, lines, buffers and peak, by what runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backends import native
+from ...backends.xla import dispatch
+from ...backends.xla.hlo_text import parse_module
+from ...backends.xla.inspected import Inspection, inspected
+from ...backends.xla.op_lines import op_lines
+from ...ir.core import Func
+from ...ir.cost import ZERO, EqnCost
+from .hlo_buffers import hlo_buffers
+from .nest_cost import lines_total, nest_lines
+from .numpy_steps import NumPySteps, nest_text
+from .step import Buffer, LineCosts, PlanStep, numbered_steps
+from .xla_steps import XlaSteps
+
+ALIGNED = 64  # fact: bytes to which XLA wants arrays on the CPU, or copies them
+
+
+class Analysis:
+    """steps: in order; lines: Place -> its cost; buffers; temporaries: the most bytes of them at once, `at`: during
+    which step; xla: what XLA itself says, {} where it was not asked."""
+
+    def __init__(self) -> None:
+        self.steps: list[PlanStep] = []
+        self.lines = LineCosts()
+        self.buffers: list[Buffer] = []
+        self.temporaries, self.at = 0, 0
+        self.xla: dict[str, Any] = {}
+
+    def total(self) -> EqnCost:
+        """Of one call: what data choose among costs its dearest side, as `lines` have all of them."""
+        return sum((s.cost.times(1 if s.runs is None else s.runs) for s in self.steps), ZERO)
+
+
+def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
+    """Of a program that runs as generated NumPy; func: the equations as they run; overwritten: numbers of parameters
+    whose arrays it may change at once."""
+    found, made = Analysis(), NumPySteps(func)
+    found.steps, found.lines = numbered_steps(made.steps), made.by_line
+    found.buffers, found.temporaries, found.at = made.buffers({func.params[k] for k in overwritten})
+    return found
+
+
+def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
+    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
+    looked = inspected(func, is_native, exact)
+    text = looked.hlo()
+    module, made = parse_module(text), Analysis()
+    steps = XlaSteps(module, op_lines(text), nests_by_target(looked.nests(), is_native))
+    made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
+    made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
+    name_arguments(made.buffers, module.steps, names)
+    made.xla = told_by_xla(looked)
+    return made
+
+
+def told_by_xla(looked: Inspection) -> dict[str, Any]:
+    """XLA's own counts, and the bytes it reserves."""
+    return {**looked.cost(), "memory": looked.memory()}
+
+
+def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
+    """{the name by which XLA calls a nest: (its cost, that by line, its places, what it is)}."""
+    found = {}
+    for eqn, nest in native.listed_nests(func) if is_native else ():
+        lines = nest_lines(eqn)
+        found[native.target_name(nest)] = lines_total(lines), lines, list(lines), nest_text(eqn)
+    return found
+
+
+def name_arguments(buffers: list[Buffer], instructions: Any, names: list[str]) -> None:
+    """Give buffers of arguments the user's names."""
+    number = {i.name: int(i.attributes.partition(",")[0]) for i in instructions if i.opcode == "parameter"}
+    for b in buffers:
+        if b.kind == "argument" and number.get(b.name, len(names)) < len(names):
+            b.name = names[number[b.name]]
+
+
+def analysed_pieces(chain: Any, exact: bool) -> Analysis:
+    """Of a program that runs as a chain of executables; chain: an `OutlinedProgram`."""
+    made, known = Analysis(), {}
+    for func, count in chain.counts.items():
+        known[func] = inner = analysed_xla(func, [], True, exact)
+        for place, cost in inner.lines.items():
+            made.lines.note(place, cost.times(count))
+        made.temporaries = max(made.temporaries, inner.temporaries)
+    for func, _ in chain.called:
+        inner = known[func]
+        places = list(dict.fromkeys(p for s in inner.steps for p in s.places))
+        made.steps.append(
+            PlanStep(
+                "piece",
+                func.name,
+                f"{len(inner.steps)} steps",
+                places,
+                inner.total(),
+                apart="a piece",
+                steps=inner.steps,
+            )
+        )
+    for n, step in enumerate(made.steps, 1):
+        step.number = n
+    made.buffers, values, made.at = piece_buffers(chain, known)
+    made.temporaries = values
+    return made
+
+
+def piece_buffers(chain: Any, known: dict[Func, Analysis]) -> tuple[list[Buffer], int, int]:
+    """The arrays that pass from piece to piece; (buffers, the most bytes of them and of what a piece needs inside, at
+    which step)."""
+    types, first, last, end = dict(enumerate(chain.types)), {}, {}, len(chain.called) + 1
+    for n, (func, (_, takes, gives, _)) in enumerate(zip((f for f, _ in chain.called), chain.steps, strict=True), 1):
+        types.update(zip(gives, func.result_types, strict=True))
+        first.update(dict.fromkeys(gives, n))
+        last.update(dict.fromkeys([*takes, *gives], n))
+    results = {r for r in chain.results if isinstance(r, int)}
+    buffers, changes = [], [0] * (end + 2)
+    for i, t in types.items():
+        kind = "argument" if i < chain.given else "result" if i in results else "temporary"
+        over = end if kind == "result" else last.get(i, 0)
+        buffers.append(Buffer(f"value {i}", repr(t), t.size * t.dtype.itemsize, kind, first.get(i, 0), over))
+        if kind == "temporary":
+            changes[first[i]] += buffers[-1].bytes
+            changes[over + 1] -= buffers[-1].bytes
+    now, most, at = 0, 0, 0
+    for n, (func, _) in enumerate(chain.called, 1):
+        now += changes[n]
+        inside = known[func].temporaries
+        if now + inside > most:
+            most, at = now + inside, n
+    return buffers, most, at
+
+
+def copies_around(subject: Any, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is copied before and after the program: {"what", "bytes", "why"}. arguments: name -> array, of the call
+    where there is one."""
+    version, entry, found = subject.version, subject.entry, []
+    if subject.engine not in ("xla", "pieces") or entry is None or not entry.numpy:
+        return written_back(subject)
+    device = entry.compiled.device
+    for name, t in zip(entry.names, version.types, strict=False):
+        size, x = t.size * t.dtype.itemsize, arguments.get(name)
+        if device is not None or not dispatch.on_host():
+            found.append({"what": name, "bytes": size, "why": "moved to the device"})
+        elif t.shape and (x is None or not well_placed(x)):
+            sure = "it is not aligned to 64 bytes" if x is not None else "where it is not aligned to 64 bytes"
+            found.append({"what": name, "bytes": size, "why": f"copied for XLA, {sure}"})
+    for r in version.func.results[: version.captured.values]:
+        size = r.type.size * r.type.dtype.itemsize
+        if r.type.shape and size < dispatch.ZERO_COPY:
+            found.append({"what": "a result", "bytes": size, "why": "small, so copied, not adopted"})
+    return [*found, *written_back(subject)]
+
+
+def well_placed(x: Any) -> bool:
+    """Whether XLA takes an array as it lies."""
+    return not isinstance(x, np.ndarray) or x.flags.c_contiguous and x.ctypes.data % ALIGNED == 0
+
+
+def written_back(subject: Any) -> list[dict[str, Any]]:
+    """Arguments that are changed: the program's new values are copied there when nothing can fail any more."""
+    version = subject.version
+    if version is None or subject.engine == "numpy" and not version.captured.checks:
+        return []
+    found = []
+    for k in version.captured.writes:
+        t = version.captured.func.params[k].type
+        name = (
+            subject.entry.names[k]
+            if k < len(subject.entry.names)
+            else version.captured.inputs[k - len(subject.entry.names)].name
+        )
+        found.append({"what": name, "bytes": t.size * t.dtype.itemsize, "why": "written when all has been computed"})
+    return found

@@ -1,0 +1,234 @@
+"""A plan as text for a terminal."""
+
+from __future__ import annotations
+
+import collections
+import os
+from typing import Any
+
+from ..common.terminal import aligned, cut_text, filled_lines, in_time, in_units, several, text_columns
+
+STEPS, LINES, BUFFERS = 40, 40, 6  # bound: rows of each table that a text shows
+ENGINES = {
+    "xla": "XLA",
+    "numpy": "generated NumPy",
+    "pieces": "XLA, in pieces",
+    "python": "plain Python",
+    "none": "not decided",
+}
+DEEP = 2  # bound: loops within each other whose steps are shown
+
+
+def plan_text(data: dict[str, Any]) -> str:
+    """The text of a plan's dict."""
+    width, traces = text_columns(), data["traces"]
+    lines = [f"plan of {data['function']}: {several(len(traces), 'program')}"]
+    if not traces:
+        lines += filled_lines(
+            "  ", "nothing is compiled yet: give arguments as in a call, f.plan(x), or call it first", width
+        )
+    for trace in traces:
+        lines += trace_text(trace, width)
+    for line in (*data["background"], *data["refused"]):
+        lines += filled_lines("  ", line, width)
+    if data["machine"] is not None:
+        m = data["machine"]
+        rates = f"{in_units(m['bandwidth'], 'B')}/s of memory, {in_units(m['products'], 'flop')}/s in products"
+        lines += filled_lines(
+            "  expected     ",
+            f"by what this machine does: {rates}, {in_units(m['arithmetic'], 'flop')}/s otherwise",
+            width,
+        )
+    return "\n".join(lines)
+
+
+def trace_text(trace: dict[str, Any], width: int) -> list[str]:
+    """The paragraph of one program."""
+    lines = filled_lines(f"  program {trace['number']}: ", f"({trace['arguments']})", width, 4)
+    say = lambda label, text: lines.extend(filled_lines(f"    {label:<13}", text, width))
+    if trace["static"]:
+        say("static", cut_text(trace["static"], 3 * width))
+    for assumed in trace["assumes"][:6]:
+        say("assumes", assumed)
+    say("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")
+    if trace["totals"] is None:
+        return lines
+    if trace["engine"] in ("python", "none"):
+        say(
+            "steps",
+            "of the compiled form, which these are, not of plain Python"
+            if trace["engine"] == "python"
+            else "are those of XLA",
+        )
+    say("work", cost_text(trace["totals"]))
+    say("time", time_text(trace))
+    say("memory", memory_text(trace))
+    if trace["copies"]:
+        say("copies", copies_text(trace["copies"]))
+    if trace["reverse"] is not None:
+        lines += reverse_text(trace["reverse"], width)
+    if apart := apart_text(trace["steps"]):
+        say("not fused", apart)
+    say("guard", guard_text(trace["guard"]))
+    lines += table("steps", step_rows(trace["steps"]), len(trace["steps"]), width)
+    lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
+    lines += table("buffers", buffer_rows(trace["buffers"]), len(trace["buffers"]), width)
+    return lines
+
+
+def cost_text(cost: dict[str, Any]) -> str:
+    least = "" if cost["known"] else "at least "
+    read, written = in_units(cost["read"], "B"), in_units(cost["written"], "B")
+    return f"{least}{in_units(cost['flops'], 'flop')}, {read} read, {written} written"
+
+
+def time_text(trace: dict[str, Any]) -> str:
+    expected = "not known beforehand" if trace["expected"] is None else f"{in_time(trace['expected'])} expected"
+    if trace["measured"] is not None:
+        return f"{expected}, {in_time(trace['measured'])} measured"
+    why = trace.get("unmeasured")
+    return f"{expected}; not measured{f': {why}' if why else ''}"
+
+
+def memory_text(trace: dict[str, Any]) -> str:
+    m = trace["memory"]
+    parts = [f"{in_units(m[k], 'B')} {k}" for k in ("arguments", "results", "temporaries")]
+    at = f" (most during step {m['at']})" if m["temporaries"] else ""
+    xla = f"; XLA reserves {in_units(m['xla'], 'B')}" if m["xla"] is not None else ""
+    return f"{in_units(m['peak'], 'B')} at the peak: {', '.join(parts)}{at}{xla}"
+
+
+def copies_text(copies: list[dict[str, Any]]) -> str:
+    """What is copied around the program, those for one reason together."""
+    by_why: dict[str, list[dict[str, Any]]] = {}
+    for c in copies:
+        by_why.setdefault(c["why"], []).append(c)
+    parts = []
+    for why, found in by_why.items():
+        names = cut_text(", ".join(dict.fromkeys(c["what"] for c in found)), 40)
+        parts.append(f"{names} {in_units(sum(c['bytes'] for c in found), 'B')}: {why}")
+    return "; ".join(parts)
+
+
+def reverse_text(reverse: dict[str, Any], width: int) -> list[str]:
+    """What the way back keeps and computes again."""
+    kept, lines = reverse["kept"], []
+    say = lambda label, text: lines.extend(filled_lines(f"    {label:<13}", text, width))
+    by_line: collections.Counter[str] = collections.Counter()
+    for r in kept:
+        by_line[place_text(r["line"])] += r["bytes"]
+    said = ", ".join(f"{in_units(b, 'B')} of {place}" for place, b in by_line.most_common(6))
+    total = f"{in_units(reverse['kept_bytes'], 'B')} in {several(len(kept), 'array')}"
+    say("way back", f"keeps {total}: {said}" if kept else "keeps nothing but arguments")
+    for r in reverse["recomputed"][:6]:
+        say("computes", f"again {place_text(r['line'])}: {cut_text(r['what'], 40)}, {in_units(r['flops'], 'flop')}")
+    for note in reverse["notes"][:6]:
+        say("note", note)
+    return lines
+
+
+def apart_text(steps: list[dict[str, Any]]) -> str:
+    """Why results of steps go through memory, the most frequent reasons first."""
+    counts = collections.Counter(s["apart"] for s in steps if s["apart"] and s["apart"] != "a result")
+    return ", ".join(f"{why} ({n} x)" if n > 1 else why for why, n in counts.most_common(5))
+
+
+def guard_text(guard: dict[str, Any]) -> str:
+    took = f", {in_time(guard['seconds'])} a call" if guard["seconds"] is not None and guard["reads"] else ""
+    parts = [f"{several(guard['reads'], 'outside value')} tested{took}"]
+    for key, what in (
+        ("inputs", "read anew"),
+        ("checks", "in the program that may raise"),
+        ("assumptions", "of which way the data go"),
+        ("draws", "drawn"),
+        ("stores", "stored outside"),
+    ):
+        if guard[key]:
+            parts.append(
+                f"{guard[key]} {what}"
+                if key in ("inputs", "draws", "stores")
+                else f"{several(guard[key], 'test')} {what}"
+            )
+    return "; ".join(parts)
+
+
+def place_text(line: dict[str, Any]) -> str:
+    text = f"{os.path.basename(line['file'])}:{line['line']}" if line["line"] else "no line"
+    return f"{text} {line['mark']}".rstrip()
+
+
+def places_text(lines: list[dict[str, Any]]) -> str:
+    """Places, those of one file together: "heat.py:8-9, 12 vjp"."""
+    by_file: dict[str, dict[str, list[int]]] = {}
+    for p in lines:
+        if p["line"]:
+            by_file.setdefault(os.path.basename(p["file"]), {}).setdefault(p["mark"], []).append(p["line"])
+    said = lambda marks: ", ".join(f"{spans(sorted(set(ns)))} {mark}".rstrip() for mark, ns in sorted(marks.items()))
+    return "; ".join(f"{file}:{said(marks)}" for file, marks in by_file.items())
+
+
+def spans(numbers: list[int]) -> str:
+    """1, 2, 3, 7 -> "1-3,7"."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and n == found[-1][1] + 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    return ",".join(f"{a}-{b}" if a != b else str(a) for a, b in found)
+
+
+def step_rows(steps: list[dict[str, Any]], depth: int = 0) -> list[list[str]]:
+    """A row a step, those within a loop below it."""
+    rows = []
+    for s in steps:
+        runs = "" if s["runs"] == 1 else "? x" if s["runs"] is None else f"{s['runs']} x"
+        number = str(s["number"]) if depth == 0 else ""
+        took = in_time(s["measured"]) if s["measured"] is not None else ""
+        expected = in_time(s["expected"]) if s["expected"] is not None else "?"
+        times = f"{expected} | {took}" if took else expected
+        least = "" if s["known"] else ">"
+        amounts = [least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), times]
+        head = [number, "  " * depth + s["kind"], f"{runs} {s['does']}".strip()]
+        rows.append([*head, *amounts, cut_text(places_text(s["lines"]), 26)])
+        if s["steps"] and depth < DEEP:
+            rows += step_rows(s["steps"], depth + 1)
+    return rows
+
+
+def line_rows(lines: list[dict[str, Any]]) -> list[list[str]]:
+    measured, rows = any(line["measured"] is not None for line in lines), []
+    for line in lines:
+        took = in_time(line["measured"]) if line["measured"] is not None else ""
+        amounts = [in_units(line["flops"]), in_units(line["read"], "B"), in_units(line["written"], "B")]
+        rows.append([cut_text(place_text(line), 26), *amounts, *([took] if measured else []), line["text"]])
+    return rows
+
+
+def buffer_rows(buffers: list[dict[str, Any]]) -> list[list[str]]:
+    """The largest."""
+    found = sorted(buffers, key=lambda b: -b["bytes"])[:BUFFERS]
+    return [
+        [cut_text(b["name"], 26), b["type"], b["kind"], in_units(b["bytes"], "B"), f"steps {b['first']}-{b['last']}"]
+        for b in found
+    ]
+
+
+HEADS = {
+    "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5), 2),
+    "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3), -1),
+    "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,), 0),
+}
+
+
+def table(kind: str, rows: list[list[str]], count: int, width: int) -> list[str]:
+    """The rows of one of the tables of a plan, under their heads."""
+    if not rows:
+        return []
+    head, right, cut = HEADS[kind]
+    if kind == "lines" and len(rows[0]) > len(head):
+        head, right = [*head[:4], "measured", head[4]], (*right, 4)
+    most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS}[kind]
+    shown = aligned([head, *rows[:most]], right, width - 4, cut)
+    more = max(len(rows), count) - most
+    return [*(f"    {line}" for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]

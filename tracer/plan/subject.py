@@ -1,0 +1,162 @@
+"""The programs that the arguments of a call lead to: those that there are, with what runs each and why; and where there
+is none yet, the one that would be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...backends.xla import dispatch
+from ...ir.core import Func
+from ...ir.types import type_of
+from ..call.contest import TURNS, taken_types
+from ..call.explain import LEAVES, arguments_text, runs, static_text
+from ..call.leaf_groups import grouped_leaves
+from ..common.errors import REFUSALS
+from ..common.terminal import in_time
+from ..program import backend_choice
+
+
+class Subject:
+    """One program of a plan.
+
+    func: its equations after the passes; captured: its Captured; version, here, entry: the Specialisation and where it
+    is, all None where it was not made by a call; engine: "xla", "numpy", "pieces", "python", or "none" where the first
+    call will decide; why: in words; times: {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
+    """
+
+    def __init__(
+        self, compiled: Any, func: Func | None, captured: Any, version: Any = None, here: Any = None, entry: Any = None
+    ) -> None:
+        self.compiled, self.func, self.captured = compiled, func, captured
+        self.version, self.here, self.entry = version, here, entry
+        self.engine, self.why, self.times = "none", "", {}
+        self.arguments, self.static = "", ""
+        self.names: list[str] = []
+        if version is not None:
+            self.names, self.arguments, self.static = (
+                list(entry.names),
+                arguments_text(entry, version),
+                static_text(entry),
+            )
+            self.decide()
+
+    def decide(self) -> None:
+        """Say what runs, of a program that there is."""
+        version, contest = self.version, self.here.contests.get(taken_types(self.version))
+        if version.times is not None:
+            self.times |= {k: t for k, t in zip(("numpy", "xla"), version.times, strict=True) if t is not None}
+        self.engine = "numpy" if version.engine else "pieces" if version.chain is not None else "xla"
+        self.why = runs(version) if version.times is not None else self.reason()
+        if contest is None:
+            return
+        ours, plain = contest.spent
+        self.times |= {k: min(t) for k, t in (("compiled", ours), ("python", plain)) if t}
+        if contest.plain:
+            self.engine, self.why = "python", f"plain Python was faster: {contest.told().partition(': ')[2]}"
+        elif contest.plain is False and plain:
+            self.why += f"; plain Python took {in_time(min(plain))} against {in_time(min(ours))}"
+        elif contest.plain is None:
+            self.why += f"; the first calls are still shared with plain Python, {len(plain)} of {TURNS} timed"
+
+    def reason(self) -> str:
+        """Why a program that was not timed runs as it does."""
+        entry, version = self.entry, self.version
+        if version.engine:
+            return "as NumPy, as was asked for" if backend_choice.asked(entry) else "as NumPy"
+        if version.chain is not None:
+            return "it says the same many times, so alike pieces are compiled once"
+        return f"through XLA: {why_xla(entry, version)}"
+
+    @property
+    def name(self) -> str:
+        return str(self.compiled.name)
+
+
+def why_xla(entry: Any, version: Any) -> str:
+    """Why there is no other form of a program than the one through XLA, that was timed."""
+    if backend_choice.asked(entry) == "xla":
+        return "as was asked for"
+    if not entry.numpy:
+        return "arguments are jax arrays"
+    if entry.compiled.device is not None or not dispatch.on_host():
+        return "on the device asked for" if entry.compiled.device is not None else "the default device is no CPU"
+    if version.equations is not None:
+        return "read from disk, where it was kept so"
+    if version.effects:
+        return "it prints, stores or calls Python as it runs"
+    with backend_choice.as_asked(entry):
+        if not backend_choice.may_be_numpy(version):
+            return "it has loops that are not machine code, many equations, or much memory between them"
+    return "it would write too much memory as NumPy, which fuses nothing, or has not run yet"
+
+
+def existing(compiled: Any) -> list[Subject]:
+    """All programs of a compiled function, in the order of `explain`."""
+    found: dict[Any, Subject] = {}
+    for entry in list(compiled.entries.values()):
+        for here in entry.worlds:
+            for v in here.versions:
+                tree = v.tree or here.drawing
+                for member in tree.versions.values() if tree is not None else (v,):
+                    place = member.drawing_in or here
+                    found.setdefault(member, Subject(compiled, member.func, member.captured, member, place, entry))
+    return list(found.values())
+
+
+def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
+    """The programs that a call with these arguments may run: several where data choose among them. One that is made for
+    the plan where there is none; its `engine` is "python" where such calls are not compiled."""
+    found = serving_now(compiled, args, kwargs)
+    if found:
+        return found
+    try:
+        func, captured, names, kinds = compiled.optimised(args, kwargs)
+    except REFUSALS as error:
+        made = Subject(compiled, None, None)
+        made.engine, made.why = "python", refusal_text(error)
+        return [made]
+    made = Subject(compiled, func, captured)
+    typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
+    made.names = [n for n, _ in typed]
+    made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
+    entry = compiled.known_entry(args, kwargs)[0]
+    if entry is not None and entry.jobs:
+        made.why = "it is made in the background, and plain Python answers meanwhile; this is what XLA would run"
+    else:
+        made.why = "it has not been called with such arguments; the first call decides, and this is what XLA would run"
+    return [made]
+
+
+def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
+    """The programs there are for a call."""
+    entry, leaves = compiled.known_entry(args, kwargs)
+    if entry is None:
+        return []
+    with entry.held(leaves):
+        dynamic = [leaves[i] for i in entry.dynamic]
+        try:
+            types = entry.types_of(dynamic)
+        except Exception as error:  # Refused, or what says that such arguments cannot be taken
+            return [refused_subject(compiled, getattr(error, "why", error))]
+        here = next((w for w in (entry.current, *entry.worlds) if w is not None and w.serves(types)), None)
+        if here is None:
+            return [refused_subject(compiled, entry.refused[types].why)] if types in entry.refused else []
+        version = (
+            here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
+        )
+    if version is None:
+        return []
+    tree = version.tree or here.drawing
+    members = list(tree.versions.values()) if tree is not None else [version]
+    return [Subject(compiled, v.func, v.captured, v, v.drawing_in or here, entry) for v in members]
+
+
+def refused_subject(compiled: Any, why: Any) -> Subject:
+    made = Subject(compiled, None, None)
+    made.engine, made.why = "python", refusal_text(why)
+    return made
+
+
+def refusal_text(error: Any) -> str:
+    """Why calls are answered by plain Python."""
+    return f"plain Python answers such calls, uncompiled: {' '.join(str(error).split())}"
