@@ -2,6 +2,7 @@
 
     python -m wengert [--epochs N] [--seed N] [--quiet]
     python -m wengert ir MODULE:FUNCTION SPEC...
+    python -m wengert view MODULE:FUNCTION SPEC... [-o PAGE]
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
     python -m wengert profile [-o TRACE.json] SCRIPT.py [ARGUMENT...]
@@ -32,12 +33,13 @@ from . import DerivativeError, WengertError, __version__, grad, jit, source
 from .examples import training
 from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
+from .tracer.api.viewing import view_page
 from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
 from .tracer.profile import command
 
-AFTER = """See also, each with --help: python -m wengert ir, numpy, cache, profile. Exit status: 0, done; 1, the
+AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile. Exit status: 0, done; 1, the
 network is worse than it must be; 2, what was asked for is not there or cannot be."""
 # f32[], which Python cannot read, outside strings
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
@@ -65,6 +67,25 @@ def show(target: str, specs: Sequence[str], gradient: bool | None, wrt: str | No
         except DerivativeError:
             if gradient or wrt:
                 raise
+
+
+def write_page(target: str, specs: Sequence[str], gradient: bool | None, wrt: str | None, path: str | None) -> str:
+    """Write the page of a function for arguments like `specs`, with its gradient where it has one; its path."""
+    function, args = resolve(target), [argument(s) for s in specs]
+    check_arguments(function, args)
+    shown: list[Any] = [jit(function)]
+    smooth = [i for i, x in enumerate(args) if floating(x)]
+    if gradient and not smooth:
+        raise Mistake(f"{target} has no gradient: no SPEC is floating")
+    if gradient is not False and smooth:
+        slope: Any = grad(function, argnums=smooth[0] if wrt is None else wrt)
+        try:
+            slope.ir(*args)
+            shown.append(slope)
+        except DerivativeError:
+            if gradient or wrt:
+                raise
+    return view_page([f.callee for f in shown], [(tuple(args), {})] * len(shown), path).path
 
 
 def floating(tree: Any) -> bool:
@@ -211,10 +232,9 @@ def main_profile(argv: Sequence[str]) -> int:
         raise Mistake(str(error)) from None
 
 
-def main_ir(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        "python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one."
-    )
+def program_parser(command: str, what: str, does: str) -> argparse.ArgumentParser:
+    """What the commands take that show the program of a function."""
+    parser = argparse.ArgumentParser(f"python -m wengert {command}", description=what)
     parser.add_argument("target", metavar="MODULE:FUNCTION", help="MODULE is a dotted name, or the path of a .py file")
     parser.add_argument(
         "specs",
@@ -225,9 +245,14 @@ def main_ir(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--grad",
         action=argparse.BooleanOptionalAction,
-        help="print the gradient, or not; default: if the result is a real scalar",
+        help=f"{does} the gradient, or not; default: if the result is a real scalar",
     )
     parser.add_argument("--wrt", metavar="NAME", help="the parameter of the gradient; default: the first floating one")
+    return parser
+
+
+def main_ir(argv: Sequence[str]) -> int:
+    parser = program_parser("ir", "Print the IR of a function, and of its gradient if it has one.", "print")
     parser.add_argument(
         "--passes",
         action=argparse.BooleanOptionalAction,
@@ -240,7 +265,21 @@ def main_ir(argv: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS = {"ir": main_ir, "numpy": main_numpy, "cache": main_cache, "profile": main_profile}
+def main_view(argv: Sequence[str]) -> int:
+    what = "Write a page on which the program of a function is seen, and that of its gradient if it has one."
+    parser = program_parser("view", what, "show")
+    parser.add_argument("-o", "--output", metavar="PAGE", help="the file; default: FUNCTION.html")
+    given = parser.parse_intermixed_args(argv)
+    try:
+        print(write_page(given.target, given.specs, given.grad, given.wrt, given.output))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise Mistake(f"cannot write {error.filename}: {error.strerror}") from None
+    return 0
+
+
+COMMANDS = {"ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache, "profile": main_profile}
 
 
 def main_job(argv: Sequence[str]) -> int:

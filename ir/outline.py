@@ -81,32 +81,33 @@ def uses(func):
     return found
 
 
-def stretches(numbers, start, stop):
-    """(start, stop, period) of what is repeated between two places, in order: the longest, and those before and behind
-    it."""
+def stretches(numbers, start, stop, fewest=FEWEST):
+    """(start, stop, period) of what is repeated `fewest` times or more between two places, in order: the longest, and
+    those before and behind it."""
     part, best = numbers[start:stop], None
-    for period in distances(part):
+    for period in distances(part, fewest):
         edges = np.flatnonzero(np.diff(np.concatenate(([False], part[:-period] == part[period:], [False]))))
         if len(edges):
             k = 2 * np.argmax(edges[1::2] - edges[::2])
             same = edges[k + 1] - edges[k]
-            if same >= (FEWEST - 1) * period and (best is None or same > best[0]):
+            if same >= (fewest - 1) * period and (best is None or same > best[0]):
                 best = same, start + int(edges[k]), start + int(edges[k + 1]) + period, period
     if best is None:
         return []
     _, first, last, period = best
-    return [*stretches(numbers, start, first), (first, last, period), *stretches(numbers, last, stop)]
+    before, behind = stretches(numbers, start, first, fewest), stretches(numbers, last, stop, fewest)
+    return [*before, (first, last, period), *behind]
 
 
-def distances(part):
-    """The distances at which a few equations are most often met again."""
+def distances(part, fewest=FEWEST):
+    """The distances at which a few equations are most often met again, `fewest` times or more."""
     last, found = {}, collections.Counter()
     for place in range(len(part) - GRAM + 1):
         gram = part[place : place + GRAM].tobytes()
         if gram in last:
             found[place - last[gram]] += 1
         last[gram] = place
-    return [period for period, count in found.most_common(TRIED) if count >= FEWEST]
+    return [period for period, count in found.most_common(TRIED) if count >= fewest]
 
 
 def narrowest(func, used, start, stop, period):

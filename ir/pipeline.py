@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from . import markup  # noqa: F401, how notebooks show a function
 from .core import Func, Value
 from .exactness import ONLY_EXACT
 from .ops.control import loop

@@ -46,16 +46,14 @@ def _func_lines(func, head, sources):
     rows = []
     for eqn in func.eqns:
         operands = ", ".join(_operand(x, names, _context(eqn.operands)) for x in eqn.operands)
-        attrs = "".join(
-            f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v))
-        )
+        attrs = attributes_text(eqn)
         left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
         text = (
             f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}"
             if left
             else f"{eqn.op.name} {operands}{attrs}"
         )
-        nested = [line for label, f in _regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
+        nested = [line for label, f in labelled_regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
         rows.append(
             (
                 text,
@@ -102,10 +100,10 @@ def _context(operands):
 def _operand(x, names, context):
     if isinstance(x, Value):
         return f"%{names.of.get(x, '?unbound')}"
-    return _number(x.value) + ("" if x.type is context else f":{x.type}")
+    return number_text(x.value) + ("" if x.type is context else f":{x.type}")
 
 
-def _number(v):
+def number_text(v):
     return repr(v.item()).replace(" ", "")
 
 
@@ -119,7 +117,15 @@ def _is_region(v):
     return isinstance(v, Func) or (isinstance(v, tuple) and len(v) > 0 and all(isinstance(f, Func) for f in v))
 
 
-def _regions(eqn):
+def attributes_text(eqn):
+    """The attributes of an equation as they are printed behind its operands: those that are no regions, and not at
+    their default."""
+    shown = {k: v for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v))}
+    return "".join(f" {k}={_attr(v)}" for k, v in shown.items())
+
+
+def labelled_regions(eqn):
+    """(the name under which a region of an equation is printed, the region)."""
     for name, v in eqn.attrs.items():
         if isinstance(v, Func):
             yield name, v
@@ -134,7 +140,7 @@ def _attr(v):
         flat = v.array.ravel()
         spelled = SHORT[v.array.dtype.name] + str(list(v.array.shape)).replace(" ", "")
         if flat.size <= LISTED:
-            return f'dense("{spelled}",[{",".join(_number(x) for x in flat)}])'
+            return f'dense("{spelled}",[{",".join(number_text(x) for x in flat)}])'
         return f'dense("{spelled}","{base64.b85encode(zlib.compress(flat.tobytes())).decode()}")'
     if isinstance(v, tuple | list):
         return f"[{','.join(_attr(x) for x in v)}]"

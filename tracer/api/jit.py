@@ -14,8 +14,10 @@ from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..capture.suspended import refuse_generator
+from ..view.card import function_card
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
+from .viewing import Viewing
 
 SAID = ("exact", "engine", "memory", "native", "whole")  # options by which functions made alike are told apart
 
@@ -201,4 +203,5 @@ def wrapper(callee, front, like, call=None):
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
     call.plan, call.text = callee.plan, callee.text
+    call.view, call._repr_html_ = Viewing(callee), functools.partial(function_card, compiled)
     return call

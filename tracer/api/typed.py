@@ -3,11 +3,13 @@ attributes."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from ...ir.core import Func
 from ..plan.plan import Plan
+from ..view.page import Page
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -40,6 +42,10 @@ class Inspected(Protocol):
     def text(self, kind: str, /, *args: Any, **kwargs: Any) -> str:
         """What the function becomes for these arguments: "ir", "captured", "passes", "jaxpr", "stablehlo", "hlo",
         "numpy", "llvm" or "assembly"."""
+        ...
+
+    def view(self, *args: Any, path: str | os.PathLike[str] | None = None, **kwargs: Any) -> Page:
+        """Write a page on which the program for these arguments is seen; without any, that of the calls made."""
         ...
 
 
