@@ -8,6 +8,8 @@ import messages
 import pictures
 from mkdocs.structure.files import File
 
+import wengert
+
 EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/gallery/(\w+)\.py\)")
 FENCE = re.compile(r"^```python\n(?=>>> )(.*?)\n*^```$", re.M | re.S)
 
@@ -59,6 +61,9 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- pictures -->", pictures.strip())
+    if page.file.src_uri == "api.md":
+        more = [name for name in wengert.__all__ if f"::: wengert.{name}\n" not in markdown]
+        markdown += "\n## More\n\n" * bool(more) + "".join(f"::: wengert.{name}\n\n" for name in more)
     if page.file.src_uri == "errors.md":
         written = "The page\n`messages`, which the site's build writes,"
         markdown = markdown.replace(written, "[All messages](messages.md)")
