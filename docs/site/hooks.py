@@ -60,8 +60,9 @@ def with_all_names(markdown):
     """The page of functions, with what it does not name of a compiled function's methods and of `wengert.__all__`."""
     of = "::: wengert.tracer.api.typed.Inspected."
     more = [n for n in wengert.__all__ if f"::: wengert.{n}\n" not in markdown]
-    methods = [n for n, x in vars(Inspected).items() if inspect.isfunction(x) and n[0] != "_" and of + n not in markdown]
-    shown = "".join(f"{of}{name}\n    options: {{heading_level: 4}}\n\n" for name in methods)
+    methods = [n for n, x in vars(Inspected).items() if inspect.isfunction(x) and n[0] != "_"]
+    others = [n for n in methods if of + n not in markdown]
+    shown = "".join(f"{of}{name}\n    options: {{heading_level: 4}}\n\n" for name in others)
     markdown = markdown.replace("<!-- methods -->\n", shown)
     return markdown + "\n## More\n\n" * bool(more) + "".join(f"::: wengert.{name}\n\n" for name in more)
 
