@@ -55,7 +55,7 @@ from .objects import called as call
 from .operators import HOOKS, manager
 from .printing import percent, text
 from .special import looked_up
-from .truth import both, chain, either, negated, one_thing
+from .truth import both, both_hold, chain, either, either_holds, negated, one_thing
 from .variants import narrowed
 
 
@@ -381,8 +381,8 @@ NAMESPACE = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice,
     set_item=set_item,
     set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute,
-    both=both,
-    either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
+    both=both, both_hold=both_hold, either=either, either_holds=either_holds,
+    negated=negated, one_thing=one_thing, chain=chain, choose=choice,
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
     fed=folds.fed, generated=folds.generated,

@@ -29,6 +29,31 @@ def either(a, b):
     return a if known else b()
 
 
+def both_hold(a, b):
+    """`a and b` in a test, which asks whether it holds: what else the operands are needs no merging."""
+    test = asked(a)
+    known = decided(test)
+    if known is None:
+        return choose(test, lambda: holds(b()), lambda: False)
+    return b() if known else a
+
+
+def either_holds(a, b):
+    """`a or b` in a test."""
+    test = asked(a)
+    known = decided(test)
+    if known is None:
+        return choose(test, lambda: True, lambda: holds(b()))
+    return a if known else b()
+
+
+def holds(a):
+    """bool(a), also of a traced value."""
+    a = asked(a)
+    known = decided(a)
+    return truth(a) if known is None else known
+
+
 def one_thing(x):
     """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
     if type(x) is Poison:

@@ -80,6 +80,17 @@ def fixed(node):
     )
 
 
+def in_test(node):
+    """A test, of whose `and` and `or` only the truth is wanted: they are marked."""
+    if isinstance(node, ast.BoolOp):
+        node.tested = True
+        for value in node.values:
+            in_test(value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        in_test(node.operand)
+    return node
+
+
 def is_generator(node):
     """Whether a function is a generator or a coroutine: those are left alone."""
     if isinstance(node, ast.AsyncFunctionDef):
@@ -162,6 +173,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_comprehension(self, node):
+        node.ifs = [in_test(test) for test in node.ifs]
         self.generic_visit(node)
         node.iter = at(hook("iterated", node.iter), node.iter)
         node.ifs = [at(hook("asked", test), test) for test in node.ifs]
@@ -211,7 +223,8 @@ class Expressions(ast.NodeTransformer):
         if not moves(*node.values[1:]):
             return self.generic_visit(node)
         self.generic_visit(node)
-        name = "both" if isinstance(node.op, ast.And) else "either"
+        names = {ast.And: ("both", "both_hold"), ast.Or: ("either", "either_holds")}
+        name = names[type(node.op)][getattr(node, "tested", False)]
         result = node.values[-1]
         for value in reversed(node.values[:-1]):
             result = at(hook(name, value, later(result, value)), node)
@@ -220,7 +233,7 @@ class Expressions(ast.NodeTransformer):
     def visit_UnaryOp(self, node):
         if fixed(node):
             return node
-        self.generic_visit(node)
+        self.generic_visit(in_test(node))
         name = "negated" if isinstance(node.op, ast.Not) else type(node.op).__name__
         return at(hook(name, node.operand), node)
 
@@ -254,6 +267,7 @@ class Expressions(ast.NodeTransformer):
     def visit_IfExp(self, node):
         if not moves(node.body, node.orelse):
             return self.generic_visit(node)
+        in_test(node.test)
         self.generic_visit(node)
         return at(hook("choose", node.test, later(node.body, node.test), later(node.orelse, node.test)), node)
 

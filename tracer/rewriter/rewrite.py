@@ -16,7 +16,7 @@ The bodies share the function's own cells, through which the hooks read, replace
 import ast
 import copy
 
-from .expressions import Expressions, at, hook, is_generator, later, load, mangled, store
+from .expressions import Expressions, at, hook, in_test, is_generator, later, load, mangled, store
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
 from .sites import NUMBERS, SITES, Site
 
@@ -58,7 +58,7 @@ class StatementRewriter(Expressions):
     def region(self, s, rest, early, tail):
         """A loop or branch as a call of its hook."""
         kind = {ast.If: "branch", ast.For: "each", ast.While: "repeat"}[type(s)]
-        place = s.iter if isinstance(s, ast.For) else s.test
+        place = s.iter if isinstance(s, ast.For) else in_test(s.test)
         parts = [s.body, s.orelse, rest]
         names = (bound([s, *rest]) | self.foreign) - self.globals
         after = self.live.after[rest[-1] if rest else s]
@@ -176,7 +176,7 @@ class StatementRewriter(Expressions):
     def on_Assert(self, s):
         s.msg = s.msg and self.visit(s.msg)
         text = [m if isinstance(m, ast.Constant) else later(m, s.test) for m in (s.msg,) if m is not None]
-        s.test = at(hook("asserted", self.visit(s.test), *text), s.test)
+        s.test = at(hook("asserted", self.visit(in_test(s.test)), *text), s.test)
         return [s]
 
     def on_Expr(self, s):
