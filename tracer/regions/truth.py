@@ -34,7 +34,7 @@ def both_hold(a, b):
     test = asked(a)
     known = decided(test)
     if known is None:
-        return choose(test, lambda: holds(b()), lambda: False)
+        return choose(test, lambda: truth_of(b()), lambda: False)
     return b() if known else a
 
 
@@ -43,11 +43,11 @@ def either_holds(a, b):
     test = asked(a)
     known = decided(test)
     if known is None:
-        return choose(test, lambda: True, lambda: holds(b()))
+        return choose(test, lambda: True, lambda: truth_of(b()))
     return a if known else b()
 
 
-def holds(a):
+def truth_of(a):
     """bool(a), also of a traced value."""
     a = asked(a)
     known = decided(a)
