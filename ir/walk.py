@@ -1,11 +1,19 @@
-"""Walks over what values are computed from: each value is met once, however many read it, and no depth is too great for
-Python's stack."""
+"""Walks over a program: its equations, and what values are computed from. There each value is met once, however many
+read it, and no depth is too great for Python's stack."""
 
 from .ops import OPS
 from .pattern import made_by
 
 AND = OPS["and"]
 FEW = 64  # truths that are looked at for one: a chain of them is asked about as a whole, again at each of its parts
+
+
+def every_equation(func):
+    """The equations of a function and of its regions, those of a region behind the one that has it."""
+    for eqn in func.eqns:
+        yield eqn
+        for region in eqn.regions():
+            yield from every_equation(region)
 
 
 def operands_first(values, below):

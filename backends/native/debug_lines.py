@@ -14,6 +14,7 @@ import os
 import sys
 
 from ...ir.source import code_place
+from ...ir.walk import every_equation
 
 VARIABLE, OFF = "WENGERT_PERF", ("", "0")
 NEST, ENTRIES = "@nest(", {"handler": "from XLA", "direct": "from Python"}
@@ -38,16 +39,8 @@ def asked_for():
 
 def nest_place(func):
     """The place that a nest is named by: the first line of those in the function in which it begins; None without."""
-    places = list(filter(None, map(code_place, sources_of(func))))
+    places = [p for p in (code_place(eqn.source) for eqn in every_equation(func)) if p is not None]
     return min((p for p in places if p[:2] == places[0][:2]), key=lambda p: p[2], default=None)
-
-
-def sources_of(func):
-    """The sources of all equations, those of regions behind that of what has them."""
-    for eqn in func.eqns:
-        yield eqn.source
-        for region in eqn.regions():
-            yield from sources_of(region)
 
 
 def nest_name(place):

@@ -5,6 +5,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.ops.control import evaluate
+from ...ir.walk import every_equation
 from ..guards.float_errors import risky
 from .flags import INSIDE, BirthFlags, births
 from .iterations import one_place
@@ -88,17 +89,9 @@ def warned_lines(replay, func, operands, words):
         at = eqn.source.file, eqn.source.line, numpy_warning(word, eqn) + more
         return keys.setdefault(at, len(keys))
 
-    for eqn in every(func):
+    for eqn in every_equation(func):
         for word in words if risky(eqn) else ():
             key(eqn, word)
     program = BirthFlags(words, len(keys), key).program(func)
     flags = replay.results(program, operands)[len(func.results) :]
     return [at for at, flag in zip(keys, flags, strict=True) if flag]
-
-
-def every(func):
-    """The equations of a program and of its regions."""
-    for eqn in func.eqns:
-        yield eqn
-        for region in eqn.regions():
-            yield from every(region)

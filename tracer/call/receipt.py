@@ -2,10 +2,9 @@
 s"."""
 
 import collections
-import os
 
 from ...ir.op import OPS
-from ..common.frames import PART
+from ...ir.walk import every_equation
 
 LOOP, MAP, COND = OPS["loop"], OPS["map"], OPS["cond"]
 
@@ -23,33 +22,22 @@ def receipt(version, function):
 def program_lines(func, function):
     """The lines of the function that left equations in its program; where it has none of its own, those of the function
     that left most, or ""."""
-    found, code = [source_parts(s) for s in equation_sources(func)], getattr(function, "__code__", None)
+    found, code = list(equation_sources(func)), getattr(function, "__code__", None)
     if not found:
         return ""
     own = [line for *_, line in code.co_lines() if line] if code is not None else [0]
-    base = os.path.basename(code.co_filename) if code is not None else None
-    lines = [line for _, file, line in found if file == base and min(own) <= line <= max(own)]
+    file = code.co_filename if code is not None else None
+    lines = [s.line for s in found if s.file == file and min(own) <= s.line <= max(own)]
     if not lines:
-        most = collections.Counter(body for body, *_ in found).most_common(1)[0][0]
-        lines = [line for body, _, line in found if body == most]
+        (most, _), *_ = collections.Counter((s.file, s.function) for s in found).most_common(1)
+        lines = [s.line for s in found if (s.file, s.function) == most]
     first, last = min(lines), max(lines)
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
-def source_parts(source):
-    """(the function that an equation is from, its file without the folders, the line); of a program from disk the file
-    alone is known."""
-    (file, _, line), code = str(source).rpartition(":"), getattr(source, "code", None)
-    return code and (code.co_filename, code.co_qualname.partition(PART)[0]), file, int(line.split()[0])
-
-
 def equation_sources(func):
     """Where the equations of a function and its regions come from."""
-    for eqn in func.eqns:
-        if eqn.source is not None:
-            yield eqn.source
-        for region in eqn.regions():
-            yield from equation_sources(region)
+    return (eqn.source for eqn in every_equation(func) if eqn.source is not None)
 
 
 def work_summary(func):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from ...backends.numpy import by_python, with_loops
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
 from ...ir.text import show
+from ...ir.walk import every_equation
 from ..common.errors import REFUSALS
 from ..common.terminal import several
 from .subject import Subject, existing, for_arguments, refusal_text
@@ -88,8 +90,8 @@ def passes_text(compiled: Any, args: Any, kwargs: Any) -> str:
 def what_changed(before: Func, after: Func, fired: list[Any]) -> str:
     """What a pass did, in one line: how many equations there are, which ops went and came, the rules that fired."""
     old, new = op_counts(before), op_counts(after)
-    went = [f"{n - new.get(op, 0)} {op}" for op, n in old.items() if n > new.get(op, 0)]
-    came = [f"{n - old.get(op, 0)} {op}" for op, n in new.items() if n > old.get(op, 0)]
+    went = [f"{n} {op}" for op, n in (old - new).items()]
+    came = [f"{n} {op}" for op, n in (new - old).items()]
     text = f"{before.count()} -> {several(after.count(), 'equation')}"
     text += f"; without {', '.join(went)}" if went else ""
     text += f"; with {', '.join(came)}" if came else ""
@@ -97,15 +99,9 @@ def what_changed(before: Func, after: Func, fired: list[Any]) -> str:
     return text + (f"; rules {', '.join(names)}" if names else "")
 
 
-def op_counts(func: Func) -> dict[str, int]:
+def op_counts(func: Func) -> collections.Counter[str]:
     """op -> how often it stands in a function and its regions."""
-    found: dict[str, int] = {}
-    for eqn in func.eqns:
-        found[eqn.op.name] = found.get(eqn.op.name, 0) + 1
-        for region in eqn.regions():
-            for op, n in op_counts(region).items():
-                found[op] = found.get(op, 0) + n
-    return found
+    return collections.Counter(eqn.op.name for eqn in every_equation(func))
 
 
 def looked_at(subject: Subject) -> Inspection:

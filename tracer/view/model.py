@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from ...backends.xla import dispatch
+from ...ir.walk import every_equation
 from ..common import pytree
 from ..common.errors import UnsupportedError
 from ..common.terminal import several
@@ -140,12 +141,8 @@ class PageModel:
         return {"added": number(added), "altered": number(changed), "removed": number(removed)}
 
     def note_sources(self, func):
-        for eqn in func.eqns:
-            code = getattr(eqn.source, "code", None)
-            if code is not None:
-                self.codes.add(code)
-            for region in eqn.regions():
-                self.note_sources(region)
+        codes = (getattr(eqn.source, "code", None) for eqn in every_equation(func))
+        self.codes.update(code for code in codes if code is not None)
 
     def file_number(self, path):
         """The number of a file of which steps tell the path, or its name alone; -1 where it is none of those shown."""

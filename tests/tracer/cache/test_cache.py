@@ -10,8 +10,8 @@ from cached import EXPECTED, SIMPLE, X, how, kept_file, plainly
 from wengert import grad, jit
 from wengert.backends.xla import executables
 from wengert.ir.source import code_place
+from wengert.ir.walk import every_equation
 from wengert.tracer.cache import environment, store
-from wengert.tracer.cache.places import all_equations
 from wengert.tracer.call import attempts
 
 PLAIN = """
@@ -60,7 +60,7 @@ def test_a_program_that_was_read_has_its_lines(process):
 
     def places():
         ((version,),) = [w.versions for e in process.function.compiled.entries.values() for w in e.worlds]
-        return [code_place(eqn.source) for eqn in all_equations(version.func)], version.straight and version.straight.call.__code__.co_filename
+        return [code_place(eqn.source) for eqn in every_equation(version.func)], version.straight and version.straight.call.__code__.co_filename
 
     assert process.run(text, X, engine="numpy")[0] == "kept"
     traced = places()
