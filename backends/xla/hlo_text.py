@@ -1,15 +1,14 @@
 """The text of an executable, `compiled.as_text()`, as computations of instructions, in the order in which they run.
 
-XLA gives a compiled program as text alone. What is read here is what plans tell: names, shapes, operands, the
-computations an instruction calls, and how often a loop is known to run.
+XLA gives a compiled program as text alone. What is read here is what plans and measured calls tell: names, shapes,
+operands, the computations an instruction calls, how often a loop is known to run, and where an instruction comes from.
 """
 
 import math
 import re
 from typing import NamedTuple
 
-import numpy as np
-
+NAMED = re.compile(r"HloModule ([\w.\-]+)")
 HEAD = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = ")
 COMPUTATION = re.compile(r"(ENTRY )?%?([\w.\-]+) \(.*\{$")
 COMMENT = re.compile(r"/\*.*?\*/")
@@ -20,7 +19,8 @@ TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 ALIASED = re.compile(r"output_to_operand_aliasing=\{(\{.*?\)(?:, \{.*?\))*)\}")
 ONE_ALIAS = re.compile(r"\{([\d, ]*)\}: \((\d+), \{[\d, ]*\}\)")
 BITS = {"pred": 8, "token": 0, "s4": 4, "u4": 4, "s2": 2, "u2": 2}  # those that their name does not tell
-DTYPES = {"pred": "bool", "s": "i", "u": "u", "f": "f", "c": "c"}
+METADATA = re.compile(r'metadata=\{((?:[^}"]|"(?:[^"\\]|\\.)*")*)\}')
+ENTRY = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\d+))')
 
 
 class Shape(NamedTuple):
@@ -75,6 +75,12 @@ class Instruction(NamedTuple):
         return found
 
     @property
+    def metadata(self):
+        """{key: text} of where it comes from, numbers as they are spelled, texts with their backslashes."""
+        found = METADATA.search(self.attributes)
+        return {key: text or number for key, text, number in ENTRY.findall(found[1])} if found else {}
+
+    @property
     def trips(self):
         """How often a `while` is known to run, or None."""
         found = TRIPS.search(self.attributes)
@@ -94,33 +100,47 @@ class Instruction(NamedTuple):
 
 
 class Module(NamedTuple):
-    """computations: name -> its Instructions in order; entry: the name of the one that is run."""
+    """computations: name -> its Instructions in order; entry: the name of the one that is run; head: the lines in front
+    of the first, with the module's name and its tables."""
 
     computations: dict[str, tuple[Instruction, ...]]
     entry: str
+    head: tuple[str, ...] = ()
+
+    @property
+    def name(self):
+        """Of the module, by which profilers tell of it; "" where it has none."""
+        return next((found[1] for line in self.head if (found := NAMED.match(line))), "")
 
     @property
     def steps(self):
         return self.computations[self.entry]
 
+    @property
+    def instructions(self):
+        """Those of all computations."""
+        return [i for inside in self.computations.values() for i in inside]
+
 
 def parse_module(text):
     """The Module that an executable's text spells."""
-    computations, entry, now = {}, "", None
+    computations, entry, head, now = {}, "", [], None
     for line in COMMENT.sub("", text).splitlines():
-        if now is not None and (head := HEAD.match(line)):
-            now.append(instruction(line, head))
+        if now is not None and (named := HEAD.match(line)):
+            now.append(instruction(line, named))
         elif begun := COMPUTATION.match(line):
             now = computations[begun[2]] = []
             entry = begun[2] if begun[1] else entry
         elif line.startswith("}"):
             now = None
-    return Module({name: tuple(found) for name, found in computations.items()}, entry)
+        elif not computations:
+            head.append(line)
+    return Module({name: tuple(found) for name, found in computations.items()}, entry, tuple(head))
 
 
-def instruction(line, head):
+def instruction(line, named):
     """One line of a computation."""
-    spelled, rest = until(line, head.end())
+    spelled, rest = until(line, named.end())
     opcode, _, rest = rest.partition("(")
     inside, attributes = until("(" + rest, 0)
     names = () if opcode in ("constant", "parameter", "iota") else operand_names(inside[1:-1])
@@ -129,7 +149,7 @@ def instruction(line, head):
     shapes = tuple(
         Shape(e, tuple(int(n.lstrip("<=")) for n in sizes.split(",") if n)) for e, sizes in ARRAY.findall(spelled)
     )
-    return Instruction(head[2], shapes, opcode.strip(), names, attributes, bool(head[1]))
+    return Instruction(named[2], shapes, opcode.strip(), names, attributes, bool(named[1]))
 
 
 def until(text, start):
@@ -155,11 +175,3 @@ def operand_names(text):
         else:
             parts[-1] += c
     return tuple(part.split()[-1].lstrip("%") for part in parts if part.strip())
-
-
-def numpy_dtype(element):
-    """NumPy's dtype of an element type; None for those that it has not."""
-    kind, bits = re.fullmatch(r"([a-z]+)(\d*).*", element).groups()
-    if element == "pred":
-        return np.dtype(bool)
-    return np.dtype(f"{DTYPES[kind]}{int(bits) // 8}") if kind in DTYPES and bits and int(bits) >= 8 else None

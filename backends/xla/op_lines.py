@@ -1,4 +1,4 @@
-"""Which user line each instruction of a compiled program comes from, read from the text of the executable.
+"""Which user line each instruction of a compiled program comes from, by the metadata in the text of the executable.
 
 A profiler names the instructions that ran (`hlo_op`); `op_lines` says where each comes from. XLA writes the place of an
 instruction in its metadata, either as a number of a table of stack frames at the head of the module, or, in older
@@ -10,16 +10,12 @@ import re
 TABLES = "FileNames", "FunctionNames", "FileLocations", "StackFrames"
 ROW = re.compile(r"(\d+) (.*)")
 FIELD = re.compile(r"(\w+)=(\d+)")
-INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?([\w.\-]+) = ")
-COMPUTATION = re.compile(r"(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
-METADATA = re.compile(r'metadata=\{((?:[^}"]|"(?:[^"\\]|\\.)*")*)\}')
-ENTRY = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\d+))')
+WITHIN = "calls", "to_apply", "body"  # attributes that name the computation an instruction is made of
 DERIVED = re.compile(r" of [^/]*:\d+$")  # how the scope of a derivative ends
-CALLED = re.compile(r"\b(?:calls|to_apply|body)=%?([\w.\-]+)")
 
 
-def op_lines(compiled_text):
-    """{name of an HLO instruction: (file, line, scope)} of an executable's text, `compiled.as_text()`.
+def op_lines(module):
+    """{name of an HLO instruction: (file, line, scope)} of a `hlo_text.Module`.
 
     file: as Python names it; line: from 1; scope: the functions of the user's that the instruction is in, and of what
     it is the derivative, parted by "/": "" at the outermost. An instruction that XLA has made without saying of what
@@ -27,17 +23,18 @@ def op_lines(compiled_text):
     two (`a/mul;b/add`) it tells what their stacks have in common; such a one has the place of the first, where another
     instruction is of that, or of the same derivative of a line.
     """
-    place_of, found, last, calls, merged, named = place_reader(compiled_text), {}, {}, {}, {}, {}
-    for computation, name, entries, called in instructions(compiled_text):
+    place_of, found, last, calls, merged, named = place_reader(module.head), {}, {}, {}, {}, {}
+    for computation, i in ((name, i) for name, inside in module.computations.items() for i in inside):
+        entries = i.metadata
         place, op = place_of(entries), entries.get("op_name", "")
         if place is not None:
-            found[name], last[computation] = (*place, scope_of(op.partition(";")[0])), name
+            found[i.name], last[computation] = (*place, scope_of(op.partition(";")[0])), i.name
             if ";" in op:
-                merged[name] = op
+                merged[i.name] = op
             else:
-                named[op] = named[scope_of(op)] = found[name]
-        elif called:
-            calls[name] = called
+                named[op] = named[scope_of(op)] = found[i.name]
+        elif called := i.called(*WITHIN):
+            calls[i.name] = called[0]
     for name, op in merged.items():
         first = op.partition(";")[0]
         scope = scope_of(first)
@@ -46,31 +43,24 @@ def op_lines(compiled_text):
     return found
 
 
-def instructions(compiled_text):
-    """(the computation it stands in, its name, the entries of its metadata, the computation it calls or None) of each
-    instruction."""
-    current = None
-    for text in compiled_text.splitlines():
-        instruction = INSTRUCTION.match(text)
-        if instruction is None:
-            computation = COMPUTATION.match(text)
-            current = computation.group(1) if computation else current
-            continue
-        metadata, called = METADATA.search(text), CALLED.search(text)
-        entries = {k: word or number for k, word, number in ENTRY.findall(metadata.group(1))} if metadata else {}
-        yield current, instruction.group(1), entries, called and called.group(1)
+def fused_lines(module, places):
+    """{instruction: the (file, line) of each line of the user's that the instructions within it are of}; places: as
+    `op_lines` gives them."""
+    lines = lambda computation: {places[i.name][:2] for i in module.computations[computation] if i.name in places}
+    inside = {name: lines(name) for name in module.computations}
+    calls = {i.name: called[0] for i in module.instructions if (called := i.called(*WITHIN))}
+    return {name: inside.get(called, set()) for name, called in calls.items()}
 
 
-def place_reader(compiled_text):
-    """A function from an instruction's metadata to (file, line), or None where it names no place."""
+def place_reader(head):
+    """A function from an instruction's metadata to (file, line), or None where it names no place; head: lines of the
+    module's tables."""
     tables, current = {name: {} for name in TABLES}, None
-    for text in compiled_text.splitlines():
+    for text in head:
         if text in tables:
             current = tables[text]
         elif (row := ROW.match(text)) and current is not None:
             current[row.group(1)] = row.group(2)
-        elif text.startswith((" ", "%", "ENTRY")):
-            break
     files, _, locations, frames = tables.values()
 
     def place_of(entries):

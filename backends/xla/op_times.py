@@ -6,7 +6,6 @@ has no reader of that file (`jax.profiler.ProfileData`), or a trace of the user'
 
 import contextlib
 import pathlib
-import re
 import tempfile
 import threading
 import time
@@ -15,13 +14,13 @@ import warnings
 import jax
 
 from .dispatch import wait, wide
-from .op_lines import CALLED, COMPUTATION, INSTRUCTION, op_lines
+from .hlo_text import parse_module
+from .op_lines import fused_lines, op_lines
 
 LONG = 0.3  # bound: seconds after which no other run begins
 LOCK = threading.Lock()  # jax writes one trace at a time
 NEEDED = "ProfileData", "ProfileOptions"
-# instructions that run others, whose times are those of what they run
-OUTER = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = .* (?:while|conditional|call|async-start)\(", re.MULTILINE)
+OUTER = "while", "conditional", "call", "async-start"  # ops that run others, whose times are those of what they run
 
 
 class OpTime:
@@ -42,38 +41,19 @@ def op_times(program, leaves, runs=3):
     if not all(hasattr(jax.profiler, name) for name in NEEDED):
         return f"jax {jax.__version__} has no jax.profiler.ProfileData"
     with wide():
-        text = program.lower(*leaves).compile().as_text()
-        names = {row[1] for row in map(INSTRUCTION.match, text.splitlines()) if row}
-        once = " while(" in text  # of a loop each trip is told of
-        found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, names)
+        module = parse_module(program.lower(*leaves).compile().as_text())
+        once = any(i.opcode == "while" for i in module.instructions)  # of a loop each trip is told of
+        found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, {i.name for i in module.instructions})
     if isinstance(found, str):
         return found
-    places, outer = op_lines(text), set(OUTER.findall(text))
-    fused = fused_lines(text, places)
-    module = re.match(r"HloModule ([\w.\-]+)", text)
-    best = None
+    places, outer = op_lines(module), {i.name for i in module.instructions if i.opcode in OUTER}
+    fused, best = fused_lines(module, places), None
     for events in found.values():
-        mine = [e for e in events if e[0] == module[1] and e[1] not in outer] if module else []
+        mine = [e for e in events if e[0] == module.name and e[1] not in outer]
         span = max((start + length for *_, start, length in mine), default=0.0) - min((e[2] for e in mine), default=0.0)
         if mine and (best is None or span < best[0]):
             best = span, mine
     return summed_up(best[1], places, fused) if best else "jax's profiler tells of no instruction of it"
-
-
-def fused_lines(text, places):
-    """{instruction: the (file, line) of each line of the user's that the instructions within it are of}"""
-    inside, calls, current = {}, {}, None
-    for row in text.splitlines():
-        instruction = INSTRUCTION.match(row)
-        if instruction is None:
-            computation = COMPUTATION.match(row)
-            current = computation[1] if computation else current
-            continue
-        if instruction[1] in places:
-            inside.setdefault(current, set()).add(places[instruction[1]][:2])
-        if called := CALLED.search(row):
-            calls[instruction[1]] = called[1]
-    return {name: inside.get(called, set()) for name, called in calls.items()}
 
 
 def summed_up(events, places, fused):

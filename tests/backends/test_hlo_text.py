@@ -8,7 +8,6 @@ from wengert import grad, jit
 from wengert.backends.xla.hlo_cost import Costs
 from wengert.backends.xla.hlo_text import Shape, parse_module
 from wengert.backends.xla.inspected import inspected
-from wengert.backends.xla.op_lines import op_lines
 from wengert.tracer.plan.hlo_buffers import hlo_buffers
 from wengert.tracer.plan.xla_steps import XlaSteps
 
@@ -107,7 +106,7 @@ def test_totals_are_those_of_xla(f, arguments):
     assert mine.flops == pytest.approx((told["flops"] or 0) + (told["transcendentals"] or 0), rel=0.1)
     if "scatter" not in looked.hlo() and "gather(" not in looked.hlo():
         assert mine.bytes == pytest.approx(told["bytes accessed"], rel=0.1)
-    steps = XlaSteps(module, op_lines(looked.hlo()), {})
+    steps = XlaSteps(module, {})
     buffers, temporaries, _ = hlo_buffers(module, steps)
     ends = sum(b.bytes for b in buffers if b.kind != "temporary")
     memory = looked.memory()

@@ -10,7 +10,6 @@ from ...backends import native
 from ...backends.xla import dispatch
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
-from ...backends.xla.op_lines import op_lines
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost
 from .hlo_buffers import hlo_buffers
@@ -50,9 +49,8 @@ def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
 def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
     """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
     looked = inspected(func, is_native, exact)
-    text = looked.hlo()
-    module, made = parse_module(text), Analysis()
-    steps = XlaSteps(module, op_lines(text), nests_by_target(looked.nests(), is_native))
+    module, made = parse_module(looked.hlo()), Analysis()
+    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...backends.xla.hlo_cost import FREE, MOVES, Costs, flops
 from ...backends.xla.hlo_text import Instruction, Module
+from ...backends.xla.op_lines import op_lines
 from ...ir.cost import EqnCost
 from .step import LineCosts, Place, PlanStep
 
@@ -25,12 +26,11 @@ SHOWN = 5  # operations of a step that are named
 
 
 class XlaSteps:
-    """module: of the executable; lines: `op_lines` of its text; nests: {target: (cost, lines' costs, place, what it
-    is)} of the nests in it."""
+    """module: of the executable; nests: {target: (cost, lines' costs, place, what it is)} of the nests in it."""
 
-    def __init__(self, module: Module, lines: dict[str, Any], nests: dict[str, Any]) -> None:
+    def __init__(self, module: Module, nests: dict[str, Any]) -> None:
         self.module, self.nests, self.by_line = module, nests, LineCosts()
-        self.marks = {name: hlo_place(found) for name, found in lines.items()}
+        self.marks = {name: hlo_place(found) for name, found in op_lines(module).items()}
         self.costs = Costs(module, lambda i: nests[i.target][0] if i.target in nests else None)
         self.numbers: dict[str, int] = {}  # instruction of the entry -> the number of its step
         self.steps = self.of(module.entry, 1)

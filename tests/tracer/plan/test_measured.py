@@ -8,7 +8,9 @@ import pytest
 from jax import profiler
 
 from wengert import grad, jit
-from wengert.backends.xla.op_times import fused_lines, op_times
+from wengert.backends.xla.hlo_text import parse_module
+from wengert.backends.xla.op_lines import fused_lines
+from wengert.backends.xla.op_times import op_times
 from wengert.tracer.plan.measured import measured_call
 
 
@@ -125,7 +127,7 @@ ENTRY %main (x: f64[3]) -> f64[3] {
 
 def test_lines_that_are_one_instruction():
     places = {"a.1": ("user.py", 3, "f"), "b.2": ("user.py", 4, "f"), "both": ("user.py", 4, "f")}
-    assert fused_lines(TEXT, places) == {"both": {("user.py", 3), ("user.py", 4)}}
+    assert fused_lines(parse_module(TEXT), places) == {"both": {("user.py", 3), ("user.py", 4)}}
 
 
 def test_a_jax_without_a_reader_of_its_files(monkeypatch):
