@@ -97,7 +97,7 @@ class Source:
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+        return line_name(self.file, self.line, self.mark)
 
 
 class KeptSource(Source):
@@ -136,6 +136,11 @@ class KeptSource(Source):
         return self.position()[0] or 1
 
 
+def line_name(file: str | None, line: int | None, mark: str = "") -> str:
+    """A line in short: "solver.py:12", or where it is a derivative of it "solver.py:12 vjp"; "" where none is known."""
+    return f"{os.path.basename(file)}:{line} {mark}".rstrip() if file and line else ""
+
+
 def code_place(source: Any) -> tuple[str, str, int, str] | None:
     """(file, qualified name of the function, line, mark) of an equation's source; None where it has none."""
     return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
@@ -161,7 +166,7 @@ def _targets(file):
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[_place(node.value)] = node.targets[0].id
+            found[place_of_node(node.value)] = node.targets[0].id
         elif (
             isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Tuple)
@@ -169,16 +174,17 @@ def _targets(file):
         ):
             for name, value in zip(node.targets[0].elts, node.value.elts, strict=False):
                 if isinstance(name, ast.Name):
-                    found[_place(value)] = name.id
+                    found[place_of_node(value)] = name.id
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:
-            found[_place(node.value)] = node.target.id
+            found[place_of_node(node.value)] = node.target.id
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            found[_place(node)] = node.target.id
+            found[place_of_node(node)] = node.target.id
     return found
 
 
-def _place(node):
-    return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+def place_of_node(node):
+    """The position of a node of a syntax tree, as those of instructions."""
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def hint_name(value):

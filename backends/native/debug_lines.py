@@ -13,7 +13,7 @@ import ctypes
 import os
 import sys
 
-from ...ir.source import code_place
+from ...ir.source import code_place, line_name
 from ...ir.walk import every_equation
 
 VARIABLE, OFF = "WENGERT_PERF", ("", "0")
@@ -48,7 +48,7 @@ def nest_name(place):
     if place is None:
         return "nest"
     file, name, line, mark = place
-    return f"nest {name} {os.path.basename(file)}:{line}" + (f" {mark}" if mark else "")
+    return f"nest {name} {line_name(file, line, mark)}"
 
 
 class DebugMetadata:

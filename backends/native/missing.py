@@ -10,6 +10,7 @@ import os
 import sys
 
 from ...ir.exactness import ONLY_EXACT
+from ...ir.source import line_name
 from . import build
 from .legal import emitted, least_work, loop_work
 
@@ -41,4 +42,4 @@ def tell(op, types, attrs, least, reason):
 def loop_line(attrs):
     """The user's line of a loop, as far as one is known."""
     source = next((eqn.source for eqn in attrs["body"].eqns if eqn.source is not None), None)
-    return "an unknown line" if source is None else f"{os.path.basename(source.file)}:{source.line}"
+    return "an unknown line" if source is None else line_name(source.file, source.line)

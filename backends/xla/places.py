@@ -17,7 +17,7 @@ import types
 import jax
 from jax.extend import source_info_util
 
-from ...ir.source import COMPILED, code_place
+from ...ir.source import COMPILED, code_place, line_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 OURS = (
@@ -82,7 +82,7 @@ def user_frame(file, name, line, mark, callers=()):
         co_firstlineno=line,
         co_linetable=one_line(len(TEMPLATE.co_code) // 2),
     )
-    marks = [f"{mark} of {os.path.basename(file)}:{line}"] if mark else []
+    marks = [f"{mark} of {line_name(file, line)}"] if mark else []
     place, scope = types.FunctionType(code, {}), (*callers, name, *marks)
 
     def scoped(run, args):

@@ -6,7 +6,7 @@ import functools
 import linecache
 
 from ...ir.core import Lit
-from ...ir.source import hint_name
+from ...ir.source import hint_name, place_of_node
 from ...ir.syntax import parse
 
 MOST = 60  # bound: characters of an expression that a message shows
@@ -72,10 +72,6 @@ def assigned(source):
         parts = {ast.BinOp: lambda n: (n.left, n.right), ast.UnaryOp: lambda n: (n.operand,)}.get(type(node))
         node = next((p for p in parts(node) if is_around(p, place)), None) if parts else None
     return ast.unparse(target) if node is not None else None
-
-
-def place_of_node(node):
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def is_around(node, place):

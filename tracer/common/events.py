@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from typing import Any
 
 from ...backends.native import build
 from ...backends.xla import dispatch
+from ...ir.source import line_name
 from . import progress
 from .terminal import in_time
 
@@ -62,7 +62,7 @@ class Event:
 
     def __str__(self) -> str:
         """One line: what function, where, what happened, how long it took."""
-        where = f" ({os.path.basename(self.file)}:{self.line})" if self.file is not None else ""
+        where = f" ({line_name(self.file, self.line)})" if self.file is not None else ""
         took = "" if self.seconds is None else f", {in_time(self.seconds)}"
         return f"{self.name}{where}: {self.text}{took}"
 

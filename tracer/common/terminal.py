@@ -65,6 +65,18 @@ def several(count: int, what: str) -> str:
     return f"{count} {what}" + "s" * (count != 1)
 
 
+def number_ranges(numbers: Iterable[int], separator: str = ",", most: int | None = None) -> str:
+    """Numbers in order, neighbours together: 1, 2, 3, 7 -> "1-3,7"; most: of the ranges that are named."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and n == found[-1][1] + 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    text = separator.join(f"{a}-{b}" if a != b else str(a) for a, b in found[:most])
+    return text + (" ..." if most is not None and len(found) > most else "")
+
+
 def aligned(
     rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None, cut: int = -1
 ) -> list[str]:

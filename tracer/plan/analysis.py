@@ -11,7 +11,7 @@ from ...backends.xla import dispatch
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
-from ...ir.cost import ZERO, EqnCost
+from ...ir.cost import ZERO, EqnCost, bytes_in
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
@@ -122,7 +122,7 @@ def piece_buffers(chain: Any, known: dict[Func, Analysis]) -> tuple[list[Buffer]
     for i, t in types.items():
         kind = "argument" if i < chain.given else "result" if i in results else "temporary"
         over = end if kind == "result" else last.get(i, 0)
-        buffers.append(Buffer(f"value {i}", repr(t), t.size * t.dtype.itemsize, kind, first.get(i, 0), over))
+        buffers.append(Buffer(f"value {i}", repr(t), bytes_in(t), kind, first.get(i, 0), over))
         if kind == "temporary":
             changes[first[i]] += buffers[-1].bytes
             changes[over + 1] -= buffers[-1].bytes
@@ -143,14 +143,14 @@ def copies_around(subject: Any, arguments: dict[str, Any]) -> list[dict[str, Any
         return written_back(subject)
     device = entry.compiled.device
     for name, t in zip(entry.names, version.types, strict=False):
-        size, x = t.size * t.dtype.itemsize, arguments.get(name)
+        size, x = bytes_in(t), arguments.get(name)
         if device is not None or not dispatch.on_host():
             found.append({"what": name, "bytes": size, "why": "moved to the device"})
         elif t.shape and (x is None or not well_placed(x)):
             sure = "it is not aligned to 64 bytes" if x is not None else "where it is not aligned to 64 bytes"
             found.append({"what": name, "bytes": size, "why": f"copied for XLA, {sure}"})
     for r in version.func.results[: version.captured.values]:
-        size = r.type.size * r.type.dtype.itemsize
+        size = bytes_in(r.type)
         if r.type.shape and size < dispatch.ZERO_COPY:
             found.append({"what": "a result", "bytes": size, "why": "small, so copied, not adopted"})
     return [*found, *written_back(subject)]
@@ -174,5 +174,5 @@ def written_back(subject: Any) -> list[dict[str, Any]]:
             if k < len(subject.entry.names)
             else version.captured.inputs[k - len(subject.entry.names)].name
         )
-        found.append({"what": name, "bytes": t.size * t.dtype.itemsize, "why": "written when all has been computed"})
+        found.append({"what": name, "bytes": bytes_in(t), "why": "written when all has been computed"})
     return found

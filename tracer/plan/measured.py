@@ -11,12 +11,12 @@ the whole took untold.
 """
 
 import collections
-import os
 import time
 
 from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
+from ...ir.source import line_name
 from ...ir.types import type_of
 from ..call.contest import taken_types
 from ..call.receipt import equation_sources, loop_trip_counts
@@ -49,7 +49,7 @@ class Step:
         self.form = form
 
     def __repr__(self):
-        where = "no line" if self.file is None else f"{os.path.basename(self.file)}:{self.line}"
+        where = line_name(self.file, self.line) or "no line"
         return f"Step({self.name}, {where}, {self.start_us:.1f} us + {self.duration_us:.1f} us)"
 
 
@@ -172,14 +172,8 @@ def nest_places(eqn):
 
 
 def source_place(source):
-    """(file, line, what it was derived by) of an equation's source; of programs from disk the file has no folder."""
-    if source is None:
-        return None, None, ""
-    if getattr(source, "code", None) is not None:
-        return source.file, source.line, source.mark
-    (file, _, line) = str(source).rpartition(":")
-    number, _, mark = line.partition(" ")
-    return file, int(number), mark
+    """(file, line, what it was derived by) of an equation's source."""
+    return (None, None, "") if source is None else (source.file, source.line, source.mark)
 
 
 def of_instructions(here, version, everything):

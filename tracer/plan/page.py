@@ -6,7 +6,8 @@ import html
 from typing import Any
 
 from ..common.terminal import in_time, in_units
-from .shown import ENGINES, cost_text, guard_text, memory_text, place_text, places_text, time_text
+from .shown import cost_text, guard_text, memory_text, place_text, places_text, time_text
+from .subject import ENGINES
 
 CELL = "text-align:left;padding:1px 8px;font-family:monospace"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,11 +18,10 @@ from .measured import measured_of
 from .page import plan_page
 from .reverse import reverse_mode
 from .shown import plan_text
-from .step import Place, cost_json
+from .step import Place, cost_json, derivative_mark
 from .subject import Subject, existing, for_arguments
 
 SCHEMA = 1  # fact: of the dict that `Plan.json` gives, as docs/plan.md describes it
-MARKS = "vjp", "jvp"
 ASKED = 64  # bound: times that a guard is asked, to time it
 
 
@@ -156,7 +154,7 @@ def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
     """What is computed for each line of the user's, in the order of the source; derivatives of a line by themselves."""
     spent: dict[tuple[Any, ...], float] = {}
     for s in measured.steps if measured is not None else ():
-        key = s.file, s.line, next((m for m in MARKS if re.search(rf"\b{m}\b", s.scope or "")), "")
+        key = s.file, s.line, derivative_mark(s.scope or "")
         spent[key] = spent.get(key, 0.0) + 1e-6 * s.duration_us
     at: dict[Place, list[int]] = {}
     for step in found.steps:

@@ -18,7 +18,7 @@ LOOP, SEVERAL = OPS["loop"], frozenset((OPS["loop"], OPS["map"]))
 
 
 def is_adjoint(eqn: Eqn) -> bool:
-    return placed_source(eqn.source).mark == "vjp"
+    return eqn.source is not None and eqn.source.mark == "vjp"
 
 
 def reverse_mode(func: Func, notes: list[str]) -> dict[str, Any] | None:
@@ -48,22 +48,28 @@ def reverse_mode(func: Func, notes: list[str]) -> dict[str, Any] | None:
 
 def residuals(func: Func) -> tuple[list[dict[str, Any]], int]:
     """(residuals of a function, bytes of the parameters that its adjoint reads)."""
-    read: dict[Value, None] = {}
-    for eqn in func.eqns:
-        if is_adjoint(eqn):
-            read.update((x, None) for x in eqn.operands if isinstance(x, Value))
     kept = []
-    for x in read:
-        if x.eqn is not None and not is_adjoint(x.eqn):
-            of_trips = x.eqn.op is LOOP and bool(x.type.shape) and x.eqn.attrs["trips"] == x.type.shape[0]
-            kept.append({
-                "name": hint_name(x) or x.eqn.op.name,
-                "type": repr(x.type),
-                "bytes": bytes_in(x.type),
-                "line": placed_source(x.eqn.source).json(),
-                "per_trip": of_trips,
-            })  # fmt: skip
-    return kept, sum(bytes_in(x.type) for x in read if x.eqn is None)
+    for x, eqn in residual_values(func):
+        of_trips = eqn.op is LOOP and bool(x.type.shape) and eqn.attrs["trips"] == x.type.shape[0]
+        kept.append({
+            "name": hint_name(x) or eqn.op.name,
+            "type": repr(x.type),
+            "bytes": bytes_in(x.type),
+            "line": placed_source(eqn.source).json(),
+            "per_trip": of_trips,
+        })  # fmt: skip
+    return kept, sum(bytes_in(x.type) for x in read_by_adjoint(func) if x.eqn is None)
+
+
+def read_by_adjoint(func: Func) -> list[Value]:
+    """The values that equations of the adjoint read, each once, in order."""
+    read = [x for eqn in func.eqns if is_adjoint(eqn) for x in eqn.operands if isinstance(x, Value)]
+    return list(dict.fromkeys(read))
+
+
+def residual_values(func: Func) -> list[tuple[Value, Eqn]]:
+    """(value, the equation that makes it) of what the primal program makes and the adjoint reads."""
+    return [(x, x.eqn) for x in read_by_adjoint(func) if x.eqn is not None and not is_adjoint(x.eqn)]
 
 
 def note_again(eqn: Eqn, again: dict[Place, list[Any]], times: int) -> None:

@@ -6,16 +6,20 @@ import collections
 import os
 from typing import Any
 
-from ..common.terminal import aligned, cut_text, filled_lines, in_time, in_units, several, text_columns
+from ...ir.source import line_name
+from ..common.terminal import (
+    aligned,
+    cut_text,
+    filled_lines,
+    in_time,
+    in_units,
+    number_ranges,
+    several,
+    text_columns,
+)  # fmt: skip
+from .subject import ENGINES
 
 STEPS, LINES, BUFFERS = 40, 40, 6  # bound: rows of each table that a text shows
-ENGINES = {
-    "xla": "XLA",
-    "numpy": "generated NumPy",
-    "pieces": "XLA, in pieces",
-    "python": "plain Python",
-    "none": "not decided",
-}
 DEEP = 2  # bound: loops within each other whose steps are shown
 
 
@@ -153,8 +157,7 @@ def guard_text(guard: dict[str, Any]) -> str:
 
 
 def place_text(line: dict[str, Any]) -> str:
-    text = f"{os.path.basename(line['file'])}:{line['line']}" if line["line"] else "no line"
-    return f"{text} {line['mark']}".rstrip()
+    return line_name(line["file"], line["line"], line["mark"]) or "no line"
 
 
 def places_text(lines: list[dict[str, Any]]) -> str:
@@ -163,19 +166,9 @@ def places_text(lines: list[dict[str, Any]]) -> str:
     for p in lines:
         if p["line"]:
             by_file.setdefault(os.path.basename(p["file"]), {}).setdefault(p["mark"], []).append(p["line"])
-    said = lambda marks: ", ".join(f"{spans(sorted(set(ns)))} {mark}".rstrip() for mark, ns in sorted(marks.items()))
-    return "; ".join(f"{file}:{said(marks)}" for file, marks in by_file.items())
-
-
-def spans(numbers: list[int]) -> str:
-    """1, 2, 3, 7 -> "1-3,7"."""
-    found: list[list[int]] = []
-    for n in numbers:
-        if found and n == found[-1][1] + 1:
-            found[-1][1] = n
-        else:
-            found.append([n, n])
-    return ",".join(f"{a}-{b}" if a != b else str(a) for a, b in found)
+    said = lambda mark, numbers: f"{number_ranges(sorted(set(numbers)))} {mark}".rstrip()
+    files = [(file, [said(*item) for item in sorted(marks.items())]) for file, marks in by_file.items()]
+    return "; ".join(f"{file}:{', '.join(parts)}" for file, parts in files)
 
 
 def step_rows(steps: list[dict[str, Any]], depth: int = 0) -> list[list[str]]:

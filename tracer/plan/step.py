@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import re
 from typing import Any, NamedTuple
 
 from ...ir.cost import ZERO, EqnCost
+from ...ir.source import Source, line_name
 
 KINDS = {  # kind of a step -> what it is, as the text of a plan says it
     "kernel": "operations fused into one pass over memory",
@@ -21,6 +22,8 @@ KINDS = {  # kind of a step -> what it is, as the text of a plan says it
     "piece": "an executable of its own, of a program run in pieces",
 }
 
+DERIVATIVE = re.compile(r"(?:^|/)(vjp|jvp)(?: of |\Z)")
+
 
 class Place(NamedTuple):
     """A line of the user's; mark: "vjp" or "jvp" where a derivative of it is computed, else "". line 0: no line is
@@ -31,25 +34,22 @@ class Place(NamedTuple):
     mark: str = ""
 
     def __str__(self) -> str:
-        text = f"{os.path.basename(self.file)}:{self.line}" if self.line else "no line"
-        return f"{text} {self.mark}".rstrip()
+        return line_name(*self) or "no line"
 
     def json(self) -> dict[str, Any]:
         return {"file": self.file, "line": self.line, "mark": self.mark}
 
 
-def placed_source(source: Any) -> Place:
+def placed_source(source: Source | None) -> Place:
     """The Place of an equation's source."""
-    if source is None or not hasattr(source, "line"):
-        return placed_text(str(source or ""))
-    return Place(source.file, source.line, source.mark.split()[0] if source.mark else "")
+    return Place() if source is None else Place(source.file, source.line, source.mark)
 
 
-def placed_text(text: str) -> Place:
-    """The Place that "file.py:12 vjp" names, which is all that a program from disk knows."""
-    file, _, rest = text.rpartition(":")
-    line, _, mark = rest.partition(" ")
-    return Place(file, int(line), mark.split()[0] if mark else "") if file and line.isdigit() else Place()
+def derivative_mark(scope: str) -> str:
+    """"vjp" or "jvp" where an instruction is of a derivative, else "". scope: its mark alone, or the scopes around it,
+    of which the innermost that tells of a derivative counts."""
+    found = DERIVATIVE.findall(scope)
+    return found[-1] if found else ""
 
 
 @dataclasses.dataclass

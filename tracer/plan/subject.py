@@ -15,13 +15,21 @@ from ..common.errors import REFUSALS
 from ..common.terminal import in_time
 from ..program import backend_choice
 
+ENGINES = {  # `Subject.engine` -> its name in texts
+    "xla": "XLA",
+    "numpy": "generated NumPy",
+    "pieces": "XLA, in pieces",
+    "python": "plain Python",
+    "none": "not decided",
+}
+
 
 class Subject:
     """One program of a plan.
 
     func: its equations after the passes; captured: its Captured; version, here, entry: the Specialisation and where it
-    is, all None where it was not made by a call; engine: "xla", "numpy", "pieces", "python", or "none" where the first
-    call will decide; why: in words; times: {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
+    is, all None where it was not made by a call; engine: a key of ENGINES, "none" where the first call will
+    decide; why: in words; times: {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
     """
 
     def __init__(

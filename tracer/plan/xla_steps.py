@@ -4,14 +4,13 @@ nests, loops, copies; and by user line what they cost."""
 from __future__ import annotations
 
 import collections
-import re
 from typing import Any
 
 from ...backends.xla.hlo_cost import FREE, MOVES, Costs, flops
 from ...backends.xla.hlo_text import Instruction, Module
 from ...backends.xla.op_lines import op_lines
 from ...ir.cost import EqnCost
-from .step import LineCosts, Place, PlanStep
+from .step import LineCosts, Place, PlanStep, derivative_mark
 
 LIBRARY = frozenset(("dot", "convolution", "fft", "sort", "cholesky", "triangular-solve", "topk"))
 NEST = "wengert_nest_"
@@ -100,8 +99,7 @@ class XlaSteps:
 def hlo_place(found: tuple[str, int, str]) -> Place:
     """What `op_lines` says of an instruction, as a Place."""
     file, line, scope = found
-    mark = re.search(r"\b(vjp|jvp) of", scope)
-    return Place(file, line, mark[1] if mark else "")
+    return Place(file, line, derivative_mark(scope))
 
 
 def readers_of(instructions: tuple[Instruction, ...]) -> dict[str, list[Instruction]]:

@@ -5,8 +5,7 @@ events ("i") and metadata ("M"), times in microseconds. Process 1 has the calls 
 in them, a track a thread; each further process is one call of a program whose steps were measured, from where it began.
 """
 
-import os
-
+from ...ir.source import line_name
 from .summary import PHASES
 
 CALLS = 1  # number of the process that has the calls
@@ -71,7 +70,3 @@ def step_events(steps, pid):
         args["fused with"] = [line_name(*other) for other in step.fused]
         name = line_name(step.file, step.line) or step.name
         yield complete_event(name, "step", pid, tid + 1, step.start_us, step.duration_us, args)
-
-
-def line_name(file, line):
-    return "" if file is None else f"{os.path.basename(file)}:{line}"

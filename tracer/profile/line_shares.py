@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common import events, pytree
 from ..plan.measured import Measured, measured_of
+from ..plan.step import derivative_mark
 
 TURNS = (1, 4, 16, 64)  # how many calls come before those that are measured
 SMALL = 1 << 26  # bound: bytes of arrays that are copied before a first call
@@ -60,7 +61,7 @@ class LineShares:
         self.runs += [found.seconds] if found.seconds else []
         self.steps = found.steps or self.steps
         for step in found.steps:
-            key = step.file, step.line, derivative_mark(step.scope), step.form, tuple(step.fused)
+            key = step.file, step.line, derivative_mark(step.scope or ""), step.form, tuple(step.fused)
             self.shares[key] = self.shares.get(key, 0.0) + 1e-6 * step.duration_us
             self.whole += 1e-6 * step.duration_us
             if step.file is None:
@@ -73,11 +74,6 @@ def run_again(callee, args, kwargs):
         return callee(measured_of, callee.compiled, args, kwargs)
     except Exception as error:
         return Measured(None, why=f"its program could not be run again: {events.first_line(error)}")
-
-
-def derivative_mark(scope):
-    """"vjp" or "jvp" where a step is of a derivative, of a scope as either engine tells it."""
-    return next((mark for mark in ("vjp", "jvp") if scope == mark or f"/{mark} of " in f"/{scope}"), "")
 
 
 def copied_call(callee, args, kwargs):

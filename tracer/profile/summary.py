@@ -82,8 +82,6 @@ def line_table(found):
     rows = {}
 
     def add(c, file, line, derived, seconds, form, fused=(), why=None):
-        if c.place and file and not os.path.isabs(file) and os.path.basename(c.place[0]) == file:
-            file = c.place[0]  # of a program from disk
         empty = {"seconds": 0.0, "fused": set(), "of": set(), "steps": set(), "why": None}
         row = rows.setdefault((file, line, derived, form), empty)
         row["seconds"] += seconds

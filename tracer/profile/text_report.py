@@ -1,9 +1,9 @@
 """A profile as text: tables for a terminal."""
 
-import os
 import textwrap
 
-from ..common.terminal import in_time, several, text_columns
+from ...ir.source import line_name
+from ..common.terminal import in_time, number_ranges, several, text_columns
 
 LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
 REASONS = 8  # bound: traces of a function that are told
@@ -23,7 +23,7 @@ def report_text(data, title):
 
 def row_place(row):
     """`script.py:12`, "" where it is not known."""
-    return "" if row["file"] is None else f"{os.path.basename(row['file'])}:{row['line']}"
+    return line_name(row["file"], row["line"])
 
 
 def shares(data):
@@ -98,21 +98,10 @@ def shown_line(row):
     """The text of a line, what it is fused with, and why it stands for a whole function."""
     text = row["text"]
     if row["fused"]:
-        text += f"  # and line{'s' * (len(row['fused']) > 1)} {line_ranges(row['fused'])}"
+        text += f"  # and line{'s' * (len(row['fused']) > 1)} {number_ranges(row['fused'], ', ', 6)}"
     if row["why"] and row["runs as"] != "plain Python":
         text += f"  # all of {', '.join(row['of'])}: {row['why']}"
     return text
-
-
-def line_ranges(numbers):
-    """Sorted numbers as text: 3, 5-7."""
-    found = []
-    for n in numbers:
-        if found and found[-1][1] == n - 1:
-            found[-1][1] = n
-        else:
-            found.append([n, n])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in found[:6]) + (" ..." if len(found) > 6 else "")
 
 
 def phase_lines(data, width):

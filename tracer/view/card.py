@@ -3,8 +3,7 @@
 import html
 
 from ..common.terminal import in_time, several
-from ..plan.subject import existing
-from .trace_tree import ENGINES
+from ..plan.subject import ENGINES, existing
 
 CARD = (
     '<div style="display:inline-block;font:13px/1.5 system-ui,sans-serif;border:1px solid #8886;border-radius:6px;'

@@ -1,22 +1,19 @@
 """What reverse mode keeps of a program for its way back: the residuals, and the user's line that made each."""
 
 from ...ir.core import Value
+from ...ir.cost import bytes_in
 from ...ir.op import OPS
-from .tables import mark_of
+from ...ir.source import code_place
+from ..plan.reverse import residual_values
 
 LOOP, MAP = OPS["loop"], OPS["map"]
 STORED = {OPS["dynamic_update_slice"]: 1, OPS["reshape"]: 0}  # ops by which a trip saves a value: the operand it is
 
 
 def residuals_of(func):
-    """[(value, the value that it is of, bytes)] of what equations of the user's make and adjoint ones read, in the
-    function itself: a result of a loop that keeps a value of each trip is of that value, in the loop's body."""
-    found = {}
-    for eqn in func.eqns:
-        for x in eqn.operands if mark_of(eqn.source) == "vjp" else ():
-            if isinstance(x, Value) and x.eqn is not None and mark_of(x.eqn.source) == "":
-                found[x] = within_body(x), x.type.size * x.type.dtype.itemsize
-    return [(x, inner, size) for x, (inner, size) in found.items()]
+    """[(value, the value that it is of, bytes)] of the residuals in the function itself: a result of a loop that keeps
+    a value of each trip is of that value, in the loop's body."""
+    return [(x, within_body(x), bytes_in(x.type)) for x, _ in residual_values(func)]
 
 
 def within_body(value):
@@ -34,4 +31,4 @@ def within_body(value):
 
 def same_line(one, other):
     """Whether two equations are of one line: what saves a value in a loop is of the loop's own."""
-    return one.source is not None and other.source is not None and str(one.source) == str(other.source)
+    return one.source is not None and other.source is not None and code_place(one.source) == code_place(other.source)

@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from ...backends.xla import dispatch
+from ...ir.source import line_name
 from ...ir.walk import every_equation
 from ..common import pytree
 from ..common.errors import UnsupportedError
@@ -80,7 +81,7 @@ class PageModel:
         track = {"t": f"{compiled.name}, a call", "c": calls}
         if told.steps:
             track["steps"] = [
-                [s.name, self.step_place(s), s.scope or "", s.start_us * 1e-6, s.duration_us * 1e-6, s.times]
+                [s.name, line_name(s.file, s.line), s.scope or "", s.start_us * 1e-6, s.duration_us * 1e-6, s.times]
                 for s in told.steps
             ]
             track["engine"], track["program"] = told.engine, program
@@ -93,9 +94,6 @@ class PageModel:
                 if step.line:
                     spent[step.file, step.line] += step.duration_us * 1e-6
             self.measured.append((program, spent))
-
-    def step_place(self, step):
-        return f"{os.path.basename(step.file)}:{step.line}" if step.line else ""
 
     def note_code(self, compiled):
         """The user's own function is shown, whatever is left of it in the program."""

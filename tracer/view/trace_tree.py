@@ -10,14 +10,8 @@ from ..call.receipt import receipt
 from ..common.terminal import cut_text, in_time, several
 from ..guards.guard import MISSING
 from ..guards.reliance import expected
+from ..plan.subject import ENGINES
 
-ENGINES = {
-    "xla": "XLA",
-    "numpy": "generated NumPy",
-    "pieces": "XLA, in pieces",
-    "python": "plain Python",
-    "none": "none yet",
-}
 ARGUMENTS = 240  # bound: characters of the arguments of a trace
 ITEMS = 60  # bound: places outside that a trace tells
 
