@@ -104,7 +104,7 @@ INSIDE |= {"map": BirthFlags.map, "loop": BirthFlags.loop}
 
 
 def with_unread(func, types):
-    """`func` with further parameters that it does not value_at."""
+    """`func` with further parameters that it does not read."""
     with Builder(func.name) as build:
         params = [build.param(p.type, p.hint) for p in func.params]
         for t in types:
@@ -134,6 +134,9 @@ def is_infinite(x):
 def is_unbounded(x):
     """Whether x is an infinity or NaN."""
     return OPS["not"](OPS["is_finite"](x))
+
+
+IR_TESTS = {"nan": is_nan, "inf": is_infinite}  # key of `words.REACHING` -> the same test, of a traced value
 
 
 def births(eqn, xs, results, words):

@@ -1,17 +1,13 @@
 """Calls that plain Python answers, watched: NumPy says itself where something is born, by its error state."""
 
 import contextlib
-import sys
 
 import numpy as np
 
-from ...ir.source import Source
 from ..common import pytree
 from ..common.errors import NumericalError, message
-from ..common.frames import internal, without_internals
-from .words import CALLED, REACHING
-
-OF = {"nan": ("invalid",), "inf": ("divide", "overflow")}
+from ..common.frames import locate, without_internals
+from .words import CALLED, MADE_BY, REACHING
 
 
 class PlainCall:
@@ -28,7 +24,7 @@ class PlainCall:
         told = []
 
         def hear(kind, flag):
-            word, source = CALLED.get(kind), line_now()
+            word, source = CALLED.get(kind), locate()
             told.append((word, source))
             if word in self.debug.born:
                 raise born_here(word, source, self.__name__)
@@ -42,7 +38,7 @@ class PlainCall:
             if any(is_bad(x, word) for x in pytree.leaves(result)) and not any(
                 is_bad(x, word) for x in pytree.leaves((args, kwargs))
             ):
-                source = next((s for w, s in told if w in OF[word]), None)
+                source = next((s for w, s in told if w in MADE_BY[word]), None)
                 raise born_here(word, source, self.__name__)
         return result
 
@@ -54,7 +50,7 @@ def hearing():
     told, seen = [], set()
 
     def hear(kind, flag):
-        word, source = CALLED.get(kind), line_now()
+        word, source = CALLED.get(kind), locate()
         key = word, source and (source.code, source.lasti)
         if key not in seen:
             seen.add(key)
@@ -69,14 +65,6 @@ def is_bad(x, word):
         return False
     x = np.asarray(x)
     return x.dtype.kind in "fc" and bool(REACHING[word](x).any())
-
-
-def line_now():
-    """The user's line that runs."""
-    frame = sys._getframe(2)
-    while frame is not None and internal(frame.f_code):
-        frame = frame.f_back
-    return frame and Source(frame.f_code, frame.f_lasti)
 
 
 PLAINLY = "The call ran as plain Python, uncompiled; what it has written stays written."

@@ -11,10 +11,9 @@ from ...backends.xla import dispatch
 from ...ir.core import Builder, Eqn, Func, Lit, has, map_regions
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, groups
-from .flags import NO, anywhere, is_infinite, is_nan, one_or_other
+from .flags import IR_TESTS, NO, anywhere, one_or_other
 
 SMALL = 4096  # bound: equations, times their trips, from which a loop is compiled to be run again
-IR_TESTS = {"nan": is_nan, "inf": is_infinite}
 
 
 class Remembered:

@@ -12,18 +12,16 @@ from ...ir.ops.control import TRUTH
 from ..common.errors import NumericalError, message
 from ..common.frames import user_level
 from ..values.status import PASSED, failed, passed
-from .flags import NO, BirthFlags, anywhere, is_infinite, is_nan, one_or_other
+from .flags import IR_TESTS, NO, BirthFlags, anywhere, one_or_other
 from .forward import first_birth, warned_lines
 from .iterations import iterations
 from .plain import KNOWN, PlainCall, born_here, hearing
 from .replay import Replay, remembering, value_at
 from .story import error_of, indexed, place_of_result
 from .walk import Arrived, Birth, Lost, WayBack, first_place
-from .words import ACTION, BORN, REACHING, SAID, words_asked
+from .words import ACTION, BORN, MADE_BY, REACHING, SAID, words_asked
 
-MADE_BY = {"nan": ("invalid",), "inf": ("divide", "overflow")}
 YES = Lit(True, TRUTH)
-TESTS = {"nan": is_nan, "inf": is_infinite}
 REGISTRIES = {}  # file -> what Python notes of the warnings given there
 TRIES = 16  # bound: bad numbers of a result that are followed, until one was born in the call
 ELSEWHERE = "Run again as it was captured, step by step in NumPy, it is not there: it comes of how the program was {}."
@@ -69,7 +67,7 @@ class Debug:
                 results = list(func.results)
             for word in self.reaching:
                 for x in watched_results(captured, results[:count]):
-                    flag = one_or_other(flag, anywhere(TESTS[word](x)))
+                    flag = one_or_other(flag, anywhere(IR_TESTS[word](x)))
                 if any(map(is_written(word), results[:count])) and heard_of(told, MADE_BY[word]):
                     flag = YES
             if heard_of(told, self.born):

@@ -4,6 +4,7 @@ import numpy as np
 
 REACHING = {"nan": np.isnan, "inf": np.isinf}  # a number that arrives in a result -> the test for it
 BORN = "invalid", "divide", "overflow"  # what NumPy tells of where it happens, whether it arrives anywhere or not
+MADE_BY = {"nan": ("invalid",), "inf": ("divide", "overflow")}  # what NumPy tells of where such a number is born
 ACTION = "warn"
 WORDS = (*REACHING, *BORN, ACTION)
 SAID = {
