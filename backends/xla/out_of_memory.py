@@ -1,12 +1,12 @@
 """Which of the user's lines ask for the memory that XLA could not get."""
 
+from ...ir.amounts import in_units
 from ...ir.cost import written_by
 from ...ir.source import Source
 from ...ir.walk import every_equation
 
 NAMED = 3  # bound: values that are named
 EXHAUSTED = "RESOURCE_EXHAUSTED", "Out of memory"  # how XLA says so, by version
-UNITS = "bytes", "kB", "MB", "GB", "TB", "PB", "EB"
 
 
 def tell_largest_values(failure, func):
@@ -16,14 +16,6 @@ def tell_largest_values(failure, func):
         sizes, placed = {}, (eqn for eqn in every_equation(func) if isinstance(eqn.source, Source))
         for eqn in sorted(placed, key=written_by, reverse=True):
             sizes.setdefault((eqn.source.file, eqn.source.line), (written_by(eqn), eqn))
-        lines = [f"  {in_units(n)} at {eqn.source}: {eqn.source.text}" for n, eqn in list(sizes.values())[:NAMED]]
+        lines = [f"  {in_units(n, 'B')} at {eqn.source}: {eqn.source.text}" for n, eqn in list(sizes.values())[:NAMED]]
         if lines:
             failure.add_note("\n".join([f"The largest values that {func.name} computes, by line:", *lines]))
-
-
-def in_units(n):
-    """A number of bytes as people write it, in powers of 1000."""
-    unit = 0
-    while n >= 1000 and unit + 1 < len(UNITS):
-        n, unit = n / 1000, unit + 1
-    return f"{n:.3g} {UNITS[unit]}"

@@ -28,8 +28,8 @@ from wengert.backends.native.legal import forms, taken
 from wengert.backends.xla.executables import collecting
 from wengert.backends.xla.hlo_text import parse_module
 from wengert.backends.xla.op_lines import op_lines
-from wengert.backends.xla.out_of_memory import in_units
 from wengert.backends.xla.places import OURS, run_at
+from wengert.ir.amounts import in_units
 from wengert.tracer.common.frames import internal
 from wengert.tracer.common.origin import is_user
 
@@ -261,7 +261,7 @@ def test_too_little_memory_names_the_largest_values():
         jit(huge, engine="xla")(2.0)
     note = "\n".join(raised.value.__notes__)
     assert "The largest values that huge computes, by line:" in note and f"800 TB at {os.path.basename(FILE)}:{line_of('huge')}: " in note
-    assert [in_units(n) for n in (0, 999, 1000, 12_345_678, 10**21)] == ["0 bytes", "999 bytes", "1 kB", "12.3 MB", "1e+03 EB"]
+    assert [in_units(n, "B") for n in (0, 999, 1000, 12_345_678, 10**21)] == ["0 B", "999 B", "1 kB", "12.3 MB", "1e+03 EB"]
 
 
 # -- machine code ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import contextvars
 import threading
 import time
 
+from ...ir.amounts import in_time
 from ..common import events
 from ..common.errors import WengertError
 from ..guards import isolation
@@ -34,7 +35,7 @@ class Job:
                 self.context.run(self.entry.make, self)
             self.state = READY
             seconds, arguments = time.perf_counter() - self.asked, self.entry.shown_types(self.types)
-            text = f"the program of ({arguments}) is ready, {seconds:.3g} s after it was asked for"
+            text = f"the program of ({arguments}) is ready, {in_time(seconds)} after it was asked for"
             events.report("compile", "ready", text, of=self.entry.compiled, types=self.types)
         except isolation.Conflict as shared:
             self.tries += shared.remedy == isolation.AGAIN

@@ -11,6 +11,7 @@ import threading
 import time
 
 from ...backends.xla import dispatch
+from ...ir.amounts import in_time
 from ..common import events
 from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
@@ -95,7 +96,7 @@ class Contest:
 
     def told(self):
         """As `explain` says it."""
-        ours, plain = (f"{1e6 * min(t):.2g} us" for t in self.spent)
+        ours, plain = (in_time(min(t)) for t in self.spent)
         return f"as plain Python: {plain} against {ours} compiled, when they were timed"
 
 

@@ -10,6 +10,7 @@ import types
 from ...backends import native
 from ...backends.numpy import by_python
 from ...backends.xla.fusion_barrier import materialized_count
+from ...ir.amounts import in_time
 from ..common.errors import shown
 from ..common.terminal import cut_text, filled_lines, several, text_columns
 from ..guards.guard import MISSING, Read
@@ -169,9 +170,7 @@ def _cost(version):
 
 def runs(version):
     """As what, and how long that took."""
-    ours, xla, inside = (
-        t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside)
-    )
+    ours, xla, inside = (t and in_time(t) for t in (*version.times, version.inside))
     if not version.engine:
         return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
     count = nests(version.func)

@@ -17,6 +17,7 @@ import types
 import numpy as np
 
 from ...backends.xla import dispatch
+from ...ir.amounts import in_time
 from ..capture.signature import kind_for
 from ..common import events, pytree
 from ..common.errors import (
@@ -262,8 +263,7 @@ class Fallbacks:
         """How long those calls took, and which part of it was not compiled, in words."""
         if not self.timed:
             return ""
-        each = self.seconds / self.timed
-        took = f"{1e3 * each:.3g} ms" if each > 1e-3 else f"{1e6 * each:.3g} us"
+        took = in_time(self.seconds / self.timed)
         return f": {took} each, {self.uncompiled_seconds() / max(self.seconds, 1e-12):.0%} of it uncompiled"
 
     def lines(self):

@@ -24,9 +24,9 @@ from typing import Any
 
 from ...backends.native import build
 from ...backends.xla import dispatch
+from ...ir.amounts import in_time
 from ...ir.source import line_name
 from . import progress
-from .terminal import in_time
 
 AREAS = ("trace", "guards", "compile", "cache")
 LOGGERS = {area: logging.getLogger(f"wengert.{area}") for area in AREAS}
@@ -139,7 +139,7 @@ class PassClock:
     def told(self) -> str:
         """The passes that took longest, the longest first."""
         found = sorted(self.seconds.items(), key=lambda item: -item[1])[:3]
-        return ", ".join(f"{name} {1e3 * seconds:.2g} ms" for name, seconds in found)
+        return ", ".join(f"{name} {in_time(seconds)}" for name, seconds in found)
 
 
 # -- what the back ends tell -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Text for a terminal: its width, long names cut, and amounts in units that are read at a glance."""
+"""Text for a terminal: its width, long names cut, columns, and numbers put together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 LEAST, MOST = 80, 120  # bound: columns of a text
 LEAST_CUT = 12  # bound: columns that are left of a text that is cut
-UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def text_columns() -> int:
@@ -40,24 +39,6 @@ def filled_lines(head: str, text: str, width: int, indent: int | None = None) ->
         text, width, initial_indent=head, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
     return lines or [head.rstrip()]
-
-
-def in_units(number: float, unit: str = "") -> str:
-    """1234567 -> "1.23 M", with the unit behind: "1.23 MB"."""
-    for size, letter in UNITS:
-        if abs(number) >= size * 0.9995:
-            return f"{number / size:.3g} {letter}{unit}"
-    return f"{number:.3g} {unit}".rstrip()
-
-
-def in_time(seconds: float) -> str:
-    """Seconds in the unit that suits: "7.2 us"."""
-    if seconds >= 999.5:
-        return f"{seconds:.0f} s"
-    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if seconds >= size * 0.9995:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def several(count: int, what: str) -> str:

@@ -8,10 +8,10 @@ type is relied on, and they are read again at every call.
 
 import builtins
 import collections
-import os
 
 import numpy as np
 
+from ...ir.source import line_name
 from ..common.errors import Overrun, UnsupportedError, message
 from ..values.speculate import is_insisted_on
 from .emit_lookups import CALLED, is_spelled, namer, variable
@@ -213,7 +213,7 @@ class Read:
             what = "as found"
         else:
             what = self.shown() if self.how == "value" else type(value).__name__
-        where = f" ({os.path.basename(self.file)}:{self.line})" if self.file else ""
+        where = f" ({line_name(self.file, self.line)})" if self.file else ""
         return f"{self.name} = {what}{where}"
 
     def shown(self, *now):
@@ -230,7 +230,7 @@ class Read:
         )
 
     def __str__(self):
-        return f"{self.name} ({os.path.basename(self.file)}:{self.line})"
+        return f"{self.name} ({line_name(self.file, self.line)})"
 
 
 def small(n):

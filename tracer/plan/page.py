@@ -1,22 +1,24 @@
-"""A plan as HTML for notebooks: tables, everything of the user's escaped."""
+"""A plan as HTML for notebooks."""
 
 from __future__ import annotations
 
 import html
 from typing import Any
 
-from ..common.terminal import in_time, in_units
+from ...ir.amounts import in_time, in_units
+from ..common.html_table import html_block, html_table
 from .shown import cost_text, guard_text, memory_text, place_text, places_text, time_text
 from .subject import ENGINES
 
-CELL = "text-align:left;padding:1px 8px;font-family:monospace"
+STEPS = ["", "*step", "*does", "runs", "flop", "bytes", "expected", "measured", "*lines", "*apart"]
+LINES = ["*line", "flop", "read", "written", "*text"]
 
 
 def plan_page(data: dict[str, Any]) -> str:
     """The fragment for a plan's dict."""
-    parts = [f"<div><b>plan of {escaped(data['function'])}</b>"]
+    parts = [f"<b>plan of {html.escape(data['function'])}</b>"]
     for trace in data["traces"]:
-        parts.append(f"<p>({escaped(trace['arguments'])})</p>")
+        parts.append(f"<p>({html.escape(trace['arguments'])})</p>")
         facts = [("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")]
         if trace["totals"] is not None:
             facts += [
@@ -25,27 +27,18 @@ def plan_page(data: dict[str, Any]) -> str:
                 ("memory", memory_text(trace)),
                 ("guard", guard_text(trace["guard"])),
             ]
-        parts.append(rows_page([], facts))
-        parts.append(
-            rows_page(
-                ["", "step", "does", "runs", "flop", "bytes", "expected", "measured", "lines", "apart"],
-                steps_page(trace["steps"]),
-            )
-        )
-        parts.append(rows_page(["line", "flop", "read", "written", "text"], lines_page(trace["lines"])))
-    return "\n".join([*parts, "</div>"])
+        parts.append(html_table([], facts))
+        parts.append(html_table(STEPS, step_cells(trace["steps"])))
+        parts.append(html_table(LINES, line_cells(trace["lines"])))
+    return html_block(parts)
 
 
-def escaped(text: object) -> str:
-    return html.escape(str(text), quote=True)
-
-
-def lines_page(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+def line_cells(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     amounts = lambda x: (in_units(x["flops"]), in_units(x["read"], "B"), in_units(x["written"], "B"))
     return [(place_text(x), *amounts(x), x["text"]) for x in lines]
 
 
-def steps_page(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, ...]]:
+def step_cells(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, ...]]:
     rows = []
     for s in steps:
         seconds = [in_time(t) if t is not None else "" for t in (s["expected"], s["measured"])]
@@ -53,14 +46,5 @@ def steps_page(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, .
         head = "" if depth else str(s["number"]), "\u00a0\u00a0" * depth + s["kind"], s["does"], runs
         amounts = in_units(s["flops"]), in_units(s["read"] + s["written"], "B"), *seconds
         rows.append((*head, *amounts, places_text(s["lines"]), s["apart"]))
-        rows += steps_page(s["steps"], depth + 1)
+        rows += step_cells(s["steps"], depth + 1)
     return rows
-
-
-def rows_page(head: list[str], rows: Any) -> str:
-    """A table, "" without rows."""
-    if not rows:
-        return ""
-    line = lambda cells, tag: "<tr>" + "".join(f'<{tag} style="{CELL}">{escaped(c)}</{tag}>' for c in cells) + "</tr>"
-    heads = line(head, "th") if head else ""
-    return f"<table>{heads}{''.join(line(row, 'td') for row in rows)}</table>"

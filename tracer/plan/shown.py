@@ -6,17 +6,9 @@ import collections
 import os
 from typing import Any
 
+from ...ir.amounts import in_time, in_units
 from ...ir.source import line_name
-from ..common.terminal import (
-    aligned,
-    cut_text,
-    filled_lines,
-    in_time,
-    in_units,
-    number_ranges,
-    several,
-    text_columns,
-)  # fmt: skip
+from ..common.terminal import aligned, cut_text, filled_lines, number_ranges, several, text_columns
 from .subject import ENGINES
 
 STEPS, LINES, BUFFERS = 40, 40, 6  # bound: rows of each table that a text shows

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...backends.xla import dispatch
+from ...ir.amounts import in_time
 from ...ir.core import Func
 from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
 from ..call.explain import LEAVES, arguments_text, runs, static_text
 from ..call.leaf_groups import grouped_leaves
 from ..common.errors import REFUSALS
-from ..common.terminal import in_time
 from ..program import backend_choice
 
 ENGINES = {  # `Subject.engine` -> its name in texts

@@ -1,17 +1,10 @@
-"""A profile as HTML, for notebooks: the tables of the text, with a bar for each share. All text is escaped."""
+"""A profile as HTML, for notebooks: the tables of the text, with a bar for each share."""
 
 import html
 
-from ..common.terminal import in_time
+from ...ir.amounts import in_time
+from ..common.html_table import Bar, html_block, html_table
 from .text_report import LINES, ROWS, row_place, shown_line
-
-STYLE = (
-    "<style>.wengert-profile table{border-collapse:collapse;margin:.3em 0 1em}"
-    ".wengert-profile th,.wengert-profile td{padding:.1em .7em;text-align:right;white-space:nowrap}"
-    ".wengert-profile td.text,.wengert-profile th.text{text-align:left}"
-    ".wengert-profile .bar{background:linear-gradient(to right,rgba(230,120,40,.45) var(--share),transparent 0)}"
-    "</style>"
-)
 
 
 def report_html(data, title):
@@ -39,11 +32,7 @@ def report_html(data, title):
     ]
     parts.append(html_table(["calls", "seconds", "*left to plain Python", "*because"], rows))
     parts += [f"<p>{html.escape(note)}</p>" for note in data["notes"]]
-    return f'<div class="wengert-profile">{STYLE}{"".join(filter(None, parts))}</div>'
-
-
-class Bar(float):
-    """A share of the whole, drawn as a bar behind its text."""
+    return html_block(parts)
 
 
 def share_rows(data, whole):
@@ -52,20 +41,3 @@ def share_rows(data, whole):
 
 def call_title(row):
     return f"{row['name']}({row['signature']})"
-
-
-def html_table(heads, rows):
-    """A table, "" without rows; heads that begin with * are of text."""
-    if not rows:
-        return ""
-    text = [h.startswith("*") for h in heads]
-    kind = lambda k: ' class="text"' if text[k] else ""
-    top = "".join(f"<th{kind(k)}>{html.escape(h.lstrip('*'))}</th>" for k, h in enumerate(heads))
-    body = "".join(f"<tr>{''.join(html_cell(x, kind(k)) for k, x in enumerate(row))}</tr>" for row in rows)
-    return f"<table><tr>{top}</tr>{body}</table>"
-
-
-def html_cell(x, kind):
-    if type(x) is Bar:
-        return f'<td class="bar" style="--share:{min(max(x, 0.0), 1.0):.1%}">{x:.1%}</td>'
-    return f"<td{kind}>{html.escape(x)}</td>"

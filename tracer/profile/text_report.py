@@ -2,8 +2,9 @@
 
 import textwrap
 
+from ...ir.amounts import in_time
 from ...ir.source import line_name
-from ..common.terminal import in_time, number_ranges, several, text_columns
+from ..common.terminal import number_ranges, several, text_columns
 
 LINES, ROWS = 25, 20  # bound: rows of the table of lines, and of the others; what is left out is counted
 REASONS = 8  # bound: traces of a function that are told

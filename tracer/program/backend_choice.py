@@ -16,6 +16,7 @@ import numpy as np
 from ...backends import forked, native
 from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
 from ...backends.xla import dispatch, waiting
+from ...ir.amounts import in_time
 from ...ir.exactness import exactly
 from ...ir.op import OPS
 from ..common import events
@@ -135,7 +136,7 @@ def faster_as_numpy(entry, version, everything, xla):
 
 def tell_times(version, engine):
     """Say as what a version runs, and how long that took when it was timed."""
-    ours, xla = (t and (f"{1e3 * t:.3g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in version.times)
+    ours, xla = (t and in_time(t) for t in version.times)
     other = f"{xla} through XLA" if xla else "XLA not asked"
     text = f"runs as {engine}: {ours} as NumPy, {other}"
     events.report("compile", "engine", text, engine=engine, times=version.times)

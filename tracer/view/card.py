@@ -2,7 +2,8 @@
 
 import html
 
-from ..common.terminal import in_time, several
+from ...ir.amounts import in_time
+from ..common.terminal import several
 from ..plan.subject import ENGINES, existing
 
 CARD = (

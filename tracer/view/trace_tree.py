@@ -6,8 +6,9 @@ A node is {"t": text, "n": note behind it, "k": kind, "c": children}, where it h
 
 import types
 
+from ...ir.amounts import in_time
 from ..call.receipt import receipt
-from ..common.terminal import cut_text, in_time, several
+from ..common.terminal import cut_text, several
 from ..guards.guard import MISSING
 from ..guards.reliance import expected
 from ..plan.subject import ENGINES

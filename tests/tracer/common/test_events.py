@@ -14,9 +14,9 @@ from cached import SIMPLE, X
 from places import ROOT
 
 from wengert import grad, jit
+from wengert.ir.amounts import in_time
 from wengert.tracer.common import events, log_setting
 from wengert.tracer.common.errors import Fallback
-from wengert.tracer.common.terminal import in_time
 
 SCALE = types.SimpleNamespace(value=2.0)
 

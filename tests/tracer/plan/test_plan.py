@@ -47,7 +47,7 @@ def told(plan):
     """The one program of a plan; the plan can be written as JSON, as text no wider than a terminal, and as HTML."""
     assert json.loads(json.dumps(plan.json(), allow_nan=False)) == plan.json()
     assert max(map(len, str(plan).splitlines())) <= 120
-    assert plan._repr_html_().startswith("<div>")
+    assert plan._repr_html_().startswith("<div ")
     (trace,) = plan.json()["traces"]
     return trace
 
