@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 from .syntax import parse
 
-Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+Position: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 COMPILED = " (compiled)"  # ends the name of generated code that has the place of the user's
 KEPT = 256  # bound: code objects whose positions are kept
-_positions: dict[int, tuple[CodeType, list[Place]]] = {}
+_positions: dict[int, tuple[CodeType, list[Position]]] = {}
 
 
 class Source:
@@ -66,7 +66,7 @@ class Source:
         """The same place, of an equation that was derived otherwise."""
         return Source(self.code, self.lasti, mark, rules, self.callers, lanes)
 
-    def position(self) -> Place:
+    def position(self) -> Position:
         """(line, end line, column, end column), any of which may be None."""
         found, at = positions_of(self.code), self.lasti // 2
         return found[at] if 0 <= at < len(found) else (None,) * 4
@@ -104,11 +104,11 @@ class KeptSource(Source):
     """The place of an equation that another process has traced: all but the code."""
 
     __slots__ = ("kept",)
-    kept: tuple[str, str, Place]
+    kept: tuple[str, str, Position]
 
     def __init__(
         self,
-        kept: tuple[str, str, Place],
+        kept: tuple[str, str, Position],
         mark: str = "",
         rules: tuple[Any, ...] = (),
         callers: tuple[str, ...] = (),
@@ -120,7 +120,7 @@ class KeptSource(Source):
     def _like(self, mark: str, rules: tuple[Any, ...], lanes: int) -> KeptSource:
         return KeptSource(self.kept, mark, rules, self.callers, lanes)
 
-    def position(self) -> Place:
+    def position(self) -> Position:
         return self.kept[2]
 
     @property
@@ -146,7 +146,7 @@ def code_place(source: Any) -> tuple[str, str, int, str] | None:
     return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
 
 
-def positions_of(code: CodeType) -> list[Place]:
+def positions_of(code: CodeType) -> list[Position]:
     """The positions of a code object's instructions, which Python works out from its first one each time."""
     known = _positions.get(id(code))
     if known is None or known[0] is not code:  # of two that are equal, the positions may differ

@@ -47,7 +47,6 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="chromium-")
         mine, theirs = os.pipe(), os.pipe()
         self.read, self.write = theirs[0], mine[1]
-
         ends = mine[0], theirs[1]
         command = [path, *ARGUMENTS, f"--user-data-dir={self.folder}", "about:blank"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...backends import native
 from ...backends.xla import dispatch
+from ...backends.xla.hlo_cost import parameter_number
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
@@ -15,7 +16,7 @@ from ...ir.cost import ZERO, EqnCost, bytes_in
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
-from .step import Buffer, LineCosts, PlanStep, numbered_steps
+from .step import Buffer, LineCosts, PlanStep, live_peak, numbered_steps
 from .xla_steps import XlaSteps
 
 ALIGNED = 64  # fact: bytes to which XLA wants arrays on the CPU, or copies them
@@ -74,7 +75,7 @@ def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
 
 def name_arguments(buffers: list[Buffer], instructions: Any, names: list[str]) -> None:
     """Give buffers of arguments the user's names."""
-    number = {i.name: int(i.attributes.partition(",")[0]) for i in instructions if i.opcode == "parameter"}
+    number = {i.name: parameter_number(i) for i in instructions if i.opcode == "parameter"}
     for b in buffers:
         if b.kind == "argument" and number.get(b.name, len(names)) < len(names):
             b.name = names[number[b.name]]
@@ -87,7 +88,6 @@ def analysed_pieces(chain: Any, exact: bool) -> Analysis:
         known[func] = inner = analysed_xla(func, [], True, exact)
         for place, cost in inner.lines.items():
             made.lines.note(place, cost.times(count))
-        made.temporaries = max(made.temporaries, inner.temporaries)
     for func, _ in chain.called:
         inner = known[func]
         places = list(dict.fromkeys(p for s in inner.steps for p in s.places))
@@ -102,10 +102,8 @@ def analysed_pieces(chain: Any, exact: bool) -> Analysis:
                 steps=inner.steps,
             )
         )
-    for n, step in enumerate(made.steps, 1):
-        step.number = n
-    made.buffers, values, made.at = piece_buffers(chain, known)
-    made.temporaries = values
+    numbered_steps(made.steps)
+    made.buffers, made.temporaries, made.at = piece_buffers(chain, known)
     return made
 
 
@@ -118,21 +116,13 @@ def piece_buffers(chain: Any, known: dict[Func, Analysis]) -> tuple[list[Buffer]
         first.update(dict.fromkeys(gives, n))
         last.update(dict.fromkeys([*takes, *gives], n))
     results = {r for r in chain.results if isinstance(r, int)}
-    buffers, changes = [], [0] * (end + 2)
+    buffers = []
     for i, t in types.items():
         kind = "argument" if i < chain.given else "result" if i in results else "temporary"
         over = end if kind == "result" else last.get(i, 0)
         buffers.append(Buffer(f"value {i}", repr(t), bytes_in(t), kind, first.get(i, 0), over))
-        if kind == "temporary":
-            changes[first[i]] += buffers[-1].bytes
-            changes[over + 1] -= buffers[-1].bytes
-    now, most, at = 0, 0, 0
-    for n, (func, _) in enumerate(chain.called, 1):
-        now += changes[n]
-        inside = known[func].temporaries
-        if now + inside > most:
-            most, at = now + inside, n
-    return buffers, most, at
+    inside = {n: known[func].temporaries for n, (func, _) in enumerate(chain.called, 1)}
+    return buffers, *live_peak(buffers, end, inside)
 
 
 def copies_around(subject: Any, arguments: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,8 +13,6 @@ from ...backends.xla.hlo_text import Instruction, Module, Shape
 from .step import Buffer, Place, live_peak
 
 SAME = frozenset(("bitcast", "opt-barrier", "copy-done", "domain"))  # whose result is their operand
-
-
 NAMES = SAME | {"tuple", "get-tuple-element"}  # which read nothing
 MOVED = frozenset("""
 dot convolution fft reduce reduce-window sort slice dynamic-slice gather scatter transpose reverse concatenate pad

@@ -38,12 +38,6 @@ class Machine(NamedTuple):
     def json(self) -> dict[str, float]:
         return dict(self._asdict())
 
-    def __str__(self) -> str:
-        return (
-            f"{self.bandwidth / 1e9:.3g} GB/s of memory, {self.products / 1e9:.3g} Gflop/s in products, "
-            f"{self.arithmetic / 1e9:.3g} Gflop/s otherwise"
-        )
-
     def seconds(self, step: Any) -> float | None:
         """What all runs of a step should take; None where data decide how often it runs, or Python computes."""
         if step.runs is None or not step.cost.known:

@@ -152,15 +152,11 @@ def owner_of(x: Any) -> Any:
 
 
 def kind_of_op(eqn: Eqn) -> str:
-    return (
-        "library"
-        if eqn.op in LIBRARY
-        else "host"
-        if eqn.op in HOST
-        else "copy"
-        if eqn.op.cost is Cost.MOVE
-        else "numpy"
-    )
+    if eqn.op in LIBRARY:
+        return "library"
+    if eqn.op in HOST:
+        return "host"
+    return "copy" if eqn.op.cost is Cost.MOVE else "numpy"
 
 
 def why_whole(eqn: Eqn) -> str:
@@ -172,8 +168,7 @@ def nest_text(eqn: Eqn) -> str:
     count = eqn.attrs["body"].count()
     if eqn.attrs["trips"] == 1 and eqn.attrs["test"] is None:
         return f"a straight line of {count} equations"
-    trips = eqn.attrs["trips"]
+    sure = eqn.attrs["trips"] is not None and eqn.attrs["test"] is None
+    trips = f"{eqn.attrs['trips'] if sure else 'as many'} trips"
     inside = ", ".join(dict.fromkeys(e.op.name for e in eqn.attrs["body"].eqns if e.op.cost is not Cost.MOVE))
-    return f"{trips if trips is not None and eqn.attrs['test'] is None else 'as many'} trips: {inside[:60]}".rstrip(
-        ": "
-    )
+    return f"{trips}: {inside[:60]}" if inside else trips

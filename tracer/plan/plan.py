@@ -54,14 +54,14 @@ def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Pla
     measured = measured_of(compiled, args, kwargs) if asked and measure else None
     traces = [trace_json(n, s, given, measured if len(subjects) == 1 else None) for n, s in enumerate(subjects, 1)]
     waiting = [line.strip() for e in compiled.entries.values() for job in e.jobs.values() for line in job.lines()]
-    refused = [subject_text for e in compiled.entries.values() for subject_text in e.lines()] if not asked else []
+    refused = [line.strip() for e in compiled.entries.values() for line in e.lines()] if not asked else []
     return Plan({
         "schema": SCHEMA,
         "function": str(compiled.name),
         "machine": this_machine().json() if is_here(compiled) and any(t["steps"] for t in traces) else None,
         "traces": traces,
         "background": waiting,
-        "refused": [line.strip() for line in refused],
+        "refused": refused,
     })  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def guard_json(subject: Subject) -> dict[str, Any]:
     program, "draws", "stores"}."""
     captured, here = subject.captured, subject.here
     kinds = [c.error is Assumption for c in captured.checks]
-    found = {
+    return {
         "reads": len(here.guard.reads) if here is not None else len(captured.outside.reads),
         "inputs": len(captured.inputs),
         "seconds": None if here is None else seconds_of(here.guard.holds),
@@ -203,7 +203,6 @@ def guard_json(subject: Subject) -> dict[str, Any]:
         "draws": len(captured.outside.draws.list),
         "stores": len(captured.stores),
     }
-    return found
 
 
 def seconds_of(test: Callable[[], object]) -> float:

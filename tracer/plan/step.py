@@ -7,22 +7,10 @@ import re
 from typing import Any, NamedTuple
 
 from ...ir.cost import ZERO, EqnCost
-from ...ir.source import Source, line_name
+from ...ir.source import Source
 
-KINDS = {  # kind of a step -> what it is, as the text of a plan says it
-    "kernel": "operations fused into one pass over memory",
-    "nest": "a loop, or a straight line, as machine code of ours",
-    "library": "a call of a library: products, transforms, factorisations, sorting",
-    "numpy": "one call of NumPy's",
-    "loop": "a loop, of which the steps below are one trip",
-    "choice": "a branch, of which one side runs",
-    "host": "a call of Python",
-    "copy": "memory copied as it is",
-    "transfer": "memory copied to or from a device",
-    "piece": "an executable of its own, of a program run in pieces",
-}
-
-DERIVATIVE = re.compile(r"(?:^|/)(vjp|jvp)(?: of |\Z)")
+MARKS = "vjp", "jvp"
+DERIVATIVE = re.compile(r"(?:^|/)(vjp|jvp) of ")  # in the scopes of an instruction of XLA
 
 
 class Place(NamedTuple):
@@ -32,9 +20,6 @@ class Place(NamedTuple):
     file: str = ""
     line: int = 0
     mark: str = ""
-
-    def __str__(self) -> str:
-        return line_name(*self) or "no line"
 
     def json(self) -> dict[str, Any]:
         return {"file": self.file, "line": self.line, "mark": self.mark}
@@ -48,7 +33,7 @@ def placed_source(source: Source | None) -> Place:
 def derivative_mark(scope: str) -> str:
     """"vjp" or "jvp" where an instruction is of a derivative, else "". scope: its mark alone, or the scopes around it,
     of which the innermost that tells of a derivative counts."""
-    found = DERIVATIVE.findall(scope)
+    found = [scope] if scope in MARKS else DERIVATIVE.findall(scope)
     return found[-1] if found else ""
 
 
@@ -56,8 +41,9 @@ def derivative_mark(scope: str) -> str:
 class PlanStep:
     """One thing that runs; of a `loop` or `choice`, `steps` are within it, and `cost` is of all trips.
 
-    does: the operations, in order; places: the lines it is of; runs: how often it runs in one call, None where data
-    decide; apart: why its result is not fused with what reads it, where that is known.
+    kind: "kernel", "nest", "library", "numpy", "loop", "choice", "host", "copy", "transfer" or "piece", of which
+    docs/plan.md says what they are; does: the operations, in order; places: the lines it is of; runs: how often it runs
+    in one call, None where data decide; apart: why its result is not fused with what reads it, where that is known.
     """
 
     kind: str

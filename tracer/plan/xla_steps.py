@@ -61,7 +61,7 @@ class XlaSteps:
             made.steps = [s for side in sides for s in self.of(side, runs)]
             made.does = f"one of {len(sides)} branches"
         else:
-            self.note(i, cost.times(runs if runs is not None else 1) if runs != 1 else cost, named, runs)
+            self.note(i, cost, 1 if runs is None else runs)
         if i.target in self.nests:
             made.does, made.places = self.nests[i.target][3], self.nests[i.target][2] or made.places
         made.apart = why_apart(i, named, readers, made.kind)
@@ -73,10 +73,10 @@ class XlaSteps:
         found = dict.fromkeys(self.marks[x.name] for x in (*inside, i) if x.name in self.marks)
         return list(found)
 
-    def note(self, i: Instruction, cost: EqnCost, named: dict[str, Instruction], runs: int | None) -> None:
-        """Add what an instruction costs to its lines: operations where they are written, what is read to the line that
-        reads it first, what is written to that of the result."""
-        times = 1 if runs is None else runs
+    def note(self, i: Instruction, once: EqnCost, times: int) -> None:
+        """Add what an instruction that runs so often costs to its lines: operations where they are written, what is
+        read to the line that reads it first, what is written to that of the result."""
+        cost = once.times(times)
         own = self.marks.get(i.name, Place())
         if i.target in self.nests:
             for place, part in self.nests[i.target][1].items():

@@ -127,8 +127,8 @@ def muted():
 
 
 class Recorder:
-    """calls: {key: Calls}; events: [(event, its thread)]; timeline: [(calls, start, seconds, its thread)]; own: seconds
-    that the profiler has taken itself; elsewhere: seconds of calls on other threads than that which began."""
+    """calls: {key: CallStats}; events: [(event, its thread)]; timeline: [(calls, start, seconds, its thread)]; own:
+    seconds that the profiler has taken itself; elsewhere: seconds of calls on other threads than that which began."""
 
     def __init__(self):
         self.calls, self.events, self.timeline, self.lost = {}, [], [], 0

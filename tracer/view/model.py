@@ -2,7 +2,6 @@
 
 import collections
 import inspect
-import os
 import time
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...ir.source import line_name
 from ...ir.walk import every_equation
 from ..common import pytree
 from ..common.errors import UnsupportedError
+from ..common.frames import is_ours
 from ..common.terminal import several
 from ..plan.measured import measured_of
 from ..plan.subject import existing, for_arguments
@@ -23,7 +23,6 @@ from .tables import Tables
 from .trace_tree import node, trace_node, trace_phases
 from .user_source import function_span, source_files
 
-OURS = ("<wengert", os.path.dirname(os.path.dirname(__file__)))  # files of functions that are not the user's
 SHOWN = 6  # bound: traces of a function whose programs are in the page, the last ones
 CALLS = 5  # bound: calls of which the fastest is told
 LONG = 0.2  # bound: seconds of the first after which there is no other
@@ -98,7 +97,7 @@ class PageModel:
     def note_code(self, compiled):
         """The user's own function is shown, whatever is left of it in the program."""
         code = getattr(inspect.unwrap(compiled.plain or compiled.function), "__code__", None)
-        if code is not None and not code.co_filename.startswith(OURS):
+        if code is not None and not is_ours(code):
             self.codes.add(code)
             self.tables.file(code.co_filename)
 
@@ -143,12 +142,8 @@ class PageModel:
         self.codes.update(code for code in codes if code is not None)
 
     def file_number(self, path):
-        """The number of a file of which steps tell the path, or its name alone; -1 where it is none of those shown."""
-        files = self.tables.files
-        alike = [n for n, f in enumerate(files) if f == path] or [
-            n for n, f in enumerate(files) if os.path.basename(f) == os.path.basename(path)
-        ]
-        return alike[0] if alike else -1
+        """The number of a file; -1 where it is none of those shown."""
+        return self.tables.numbers["files"].get(path, -1)
 
     # -- the whole ---------------------------------------------------------------------------------
     def data(self):
