@@ -258,14 +258,19 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         self.compiled.front.install(self)
         return version
 
+    def known_version(self, types):
+        """-> (the specialisation set that serves arguments of these types now, the version in it that they are for),
+        None each where there is none."""
+        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
+        if here is None or here.draws is not None:
+            return here, here and here.versions[0]
+        return here, here.version((*types, *(type_of(x) for x in here.gather())))
+
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it is to run for the first time)."""
         kinds = self.kinds_of(leaves)
         types = tuple(k.type for k in kinds)
-        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
-        version = here and (
-            here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
-        )
+        here, version = self.known_version(types)
         if version is not None and here is self.current:
             return version, False
         fresh = version is None

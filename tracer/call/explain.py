@@ -108,10 +108,9 @@ def _version(number, entry, world, version):
 
 def _outside_reads(captured):
     """What a trace relied on outside its arguments, and what is read there again at every call."""
-    reads = [r for r in captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
-    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
-    yield from read_lines("relied on", [r for r in reads if r.how not in ("free", "input")])
-    yield from read_lines("re-read", [r for r in reads if r.how == "input"])
+    relied_on, read_again = told_reads(captured)
+    yield from read_lines("relied on", relied_on)
+    yield from read_lines("re-read", read_again)
     draws = captured.outside.draws.list
     if draws:
         yield f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order"
@@ -120,16 +119,27 @@ def _outside_reads(captured):
         yield f"    re-read      {others} outside array(s) at every call"
 
 
+def told_reads(captured):
+    """([places outside that a trace relied on], [those that are read again at every call]), without what hardly anybody
+    exchanges, and that no global hides a builtin."""
+    reads = [r for r in captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
+    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    return [r for r in reads if r.how not in ("free", "input")], [r for r in reads if r.how == "input"]
+
+
 def arguments_text(entry, version):
-    """Names and types of the arguments, alike ones put together where they are many."""
-    found = list(zip(entry.names, version.types))
-    return ", ".join(f"{n}: {t}" for n, t in (found if len(found) <= LEAVES else grouped_leaves(found)))
+    """Names and types of the arguments."""
+    return leaves_text(list(zip(entry.names, version.types)))
 
 
 def static_text(entry):
-    """Static arguments and their values; of many alike, how many there are."""
-    found = [(n, shown(v)) for n, v in entry.static.items()]
-    return ", ".join(f"{n}={v}" for n, v in (found if len(found) <= LEAVES else grouped_leaves(found)))
+    """Static arguments and their values."""
+    return leaves_text([(n, shown(v)) for n, v in entry.static.items()], "=")
+
+
+def leaves_text(found, sign=": "):
+    """[(name, what it is)] as text, alike ones put together where they are many."""
+    return ", ".join(f"{n}{sign}{x}" for n, x in (found if len(found) <= LEAVES else grouped_leaves(found)))
 
 
 def read_lines(label, reads):

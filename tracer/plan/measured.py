@@ -19,7 +19,9 @@ from ...backends.xla.op_times import op_times
 from ...ir.source import line_name
 from ...ir.types import type_of
 from ..call.contest import taken_types
+from ..call.fallback import Refused
 from ..call.receipt import equation_sources, loop_trip_counts
+from ..common.errors import REFUSALS
 from ..program import backend_choice, numpy_call
 from ..program.clock import turns as clock_turns
 from ..program.trace_tree import Trees
@@ -93,21 +95,19 @@ def serving(entry, leaves):
     is none)."""
     try:
         types = entry.types_of(leaves)
-    except Exception as error:  # what no program answers
+    except (Refused, *REFUSALS) as error:
         return None, None, f"plain Python answers such calls: {error}"
-    here = next((w for w in (entry.current, *entry.worlds) if w is not None and w.serves(types)), None)
+    here, version = entry.known_version(types)
     if here is None:
         why = "plain Python answers such calls" if entry.refused else "there is no program for such arguments yet"
         return None, None, why
     if here.draws is not None:
         return None, None, "it draws random numbers, and is not run again"
-    everything = [*leaves, *here.gather()]
-    version = here.version(tuple(type_of(x) for x in everything))
     if version is not None and version.tree is not None:
         version = version.tree.current
     if version is None:
         return None, None, "there is no program for such arguments yet"
-    return here, version, everything
+    return here, version, [*leaves, *here.gather()]
 
 
 def measured(entry, here, version, everything):

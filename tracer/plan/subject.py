@@ -8,10 +8,9 @@ from typing import Any
 from ...backends.xla import dispatch
 from ...ir.amounts import in_time
 from ...ir.core import Func
-from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
-from ..call.explain import LEAVES, arguments_text, runs, static_text
-from ..call.leaf_groups import grouped_leaves
+from ..call.explain import arguments_text, leaves_text, runs, static_text
+from ..call.fallback import Refused
 from ..common.errors import REFUSALS
 from ..program import backend_choice
 
@@ -131,7 +130,7 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     made = Subject(compiled, func, captured)
     typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
     made.names = [n for n, _ in typed]
-    made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
+    made.arguments = leaves_text(typed)
     entry = compiled.known_entry(args, kwargs)[0]
     if entry is not None and entry.jobs:
         made.why = "it is made in the background, and plain Python answers meanwhile; this is what XLA would run"
@@ -149,14 +148,11 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         dynamic = [leaves[i] for i in entry.dynamic]
         try:
             types = entry.types_of(dynamic)
-        except Exception as error:  # Refused, or what says that such arguments cannot be taken
+        except (Refused, *REFUSALS) as error:
             return [refused_subject(compiled, getattr(error, "why", error))]
-        here = next((w for w in (entry.current, *entry.worlds) if w is not None and w.serves(types)), None)
+        here, version = entry.known_version(types)
         if here is None:
             return [refused_subject(compiled, entry.refused[types].why)] if types in entry.refused else []
-        version = (
-            here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
-        )
     if version is None:
         return []
     tree = version.tree or here.drawing

@@ -4,13 +4,10 @@ what is read again at every call, what it cost, and what runs it.
 A node is {"t": text, "n": note behind it, "k": kind, "c": children}, where it has them.
 """
 
-import types
-
 from ...ir.amounts import in_time
+from ..call.explain import told_reads
 from ..call.receipt import receipt
 from ..common.terminal import cut_text, several
-from ..guards.guard import MISSING
-from ..guards.reliance import expected
 from ..plan.subject import ENGINES
 
 ARGUMENTS = 240  # bound: characters of the arguments of a trace
@@ -43,23 +40,12 @@ def node(text, note, kind):
 
 def guard_nodes(version):
     """What is relied on and what is read again, each below the place it lies in."""
-    reads = [r for r in version.captured.outside.reads.values() if is_worth_telling(r)]
-    groups = {
-        "relied on": [r for r in reads if r.how != "input"],
-        "re-read at every call": [r for r in reads if r.how == "input"],
-    }
-    found = []
-    for title, some in groups.items():
-        if some:
-            found.append({"t": title, "n": several(len(some), "place"), "k": "guards", "c": read_nodes(some)})
-    return found
-
-
-def is_worth_telling(read):
-    """Whether a read is worth a line: not what hardly anybody exchanges, nor that a global does not hide a builtin."""
-    if read.how == "free" or expected(read) or isinstance(read.value, types.CodeType):
-        return False
-    return not (read.value is MISSING and read.kind == "item" and read.parent is None)
+    groups = zip(("relied on", "re-read at every call"), told_reads(version.captured), strict=True)
+    return [
+        {"t": title, "n": several(len(reads), "place"), "k": "guards", "c": read_nodes(reads)}
+        for title, reads in groups
+        if reads
+    ]
 
 
 def read_nodes(reads):
