@@ -145,12 +145,13 @@ def message(text):
     return f'@message = private constant [{len(text) + 1} x i8] c"{text}\\00"\n'
 
 
+TARGETS = "wengert_nest_"  # how their names begin
 REGISTERED = set()  # names of targets
 
 
 def target(text):
     """The name under which XLA calls the handler of a module; compiled and registered once."""
-    name = f"wengert_nest_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    name = f"{TARGETS}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     with LOCK:
         found, _ = address(text, "handler")
         if name not in REGISTERED:

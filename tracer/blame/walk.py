@@ -88,7 +88,7 @@ class WayBack:
                     return found._replace(path=(*path, *found.path))
                 path += found.path
             else:
-                found = self.operand(eqn, xs, env[atom], step.result, index)
+                found = self.operand(eqn, xs, step.result, index)
                 if found is None:
                     made = Birth(step, tuple(xs), env[atom], tuple(reversed(path)), self.infinity(eqn, xs, index))
                     return self.traced_on(made, func, env, eqn, trips)
@@ -118,7 +118,7 @@ class WayBack:
             return birth._replace(cause=None)
 
     # -- single equations ----------------------------------------------------------------------------
-    def operand(self, eqn, xs, out, at, index):
+    def operand(self, eqn, xs, at, index):
         """The operand from which a result has its bad number, as an Arrived; None where it is born here."""
         bad = [k for k, x in enumerate(xs) if x.dtype.kind in "fc" and self.bad(x).any()]
         if not bad:

@@ -14,6 +14,7 @@ from ..common.errors import UnsupportedError
 from ..common.frames import is_ours
 from ..common.terminal import several
 from ..plan.measured import measured_of
+from ..plan.step import derivative_mark
 from ..plan.subject import existing, for_arguments
 from ..rules import rules
 from .boxes import Boxes
@@ -79,10 +80,7 @@ class PageModel:
         told = measured_of(compiled, *with_copied_arrays((args, kwargs)))
         track = {"t": f"{compiled.name}, a call", "c": calls}
         if told.steps:
-            track["steps"] = [
-                [s.name, line_name(s.file, s.line), s.scope or "", s.start_us * 1e-6, s.duration_us * 1e-6, s.times]
-                for s in told.steps
-            ]
+            track["steps"] = list(map(step_row, told.steps))
             track["engine"], track["program"] = told.engine, program
         if told.why:
             track["why"] = told.why
@@ -168,6 +166,12 @@ class PageModel:
             "timeline": self.timeline,
             **self.tables.rows(),
         }
+
+
+def step_row(step):
+    """[name, line, scope, begin and length in seconds, how often it ran, "vjp" or "jvp" of a derivative]"""
+    where, times = line_name(step.file, step.line), (step.start_us * 1e-6, step.duration_us * 1e-6, step.times)
+    return [step.name, where, step.scope or "", *times, derivative_mark(step.scope or "")]
 
 
 def called_by(callee):

@@ -11,6 +11,7 @@ import html
 import importlib.resources
 import json
 import os
+import pathlib
 import re
 import webbrowser
 
@@ -52,7 +53,7 @@ class Page:
 
     def open(self):
         """Show it in the browser. Returns whether there was one."""
-        return webbrowser.open("file://" + self.path)
+        return webbrowser.open(pathlib.Path(self.path).as_uri())
 
     def _repr_html_(self):
         """The page in a frame that may run its script and has nothing of the notebook's."""

@@ -86,7 +86,7 @@ class Tables:
         attrs = attributes_text(eqn).strip()
         attrs = attrs if len(attrs) <= SPELLED else attrs[:SPELLED] + " ..."
         operands = [self.operand(x, context) for x in eqn.operands]
-        regions = [[self.text(label), self.func(f), region_trips(eqn, label)] for label, f in labelled_regions(eqn)]
+        regions = [[self.text(label), self.func(f), region_trips(eqn)] for label, f in labelled_regions(eqn)]
         results = [self.value(r) for r in eqn.results]
         mark = self.text(mark_of(eqn.source))
         return [
@@ -121,12 +121,12 @@ def mark_of(source):
     return source.mark if isinstance(source, Source) else ""
 
 
-def region_trips(eqn, label):
+def region_trips(eqn):
     """How often a region runs each time its equation does, or None where data decide."""
     if eqn.op is MAP:
         return eqn.attrs["size"]
     if eqn.op is LOOP:
-        return eqn.attrs["trips"]
+        return eqn.attrs["trips"] if eqn.attrs["test"] is None else None
     return 1
 
 

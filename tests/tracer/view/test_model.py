@@ -1,5 +1,6 @@
 """What a page tells, without a browser: states, changes, costs by line, residuals, source, traces, times."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from wengert.ir.types import parse_type
 from wengert.tracer.view.kept import residuals_of
 from wengert.tracer.view.model import PageModel
 from wengert.tracer.view.states import differences
+from wengert.tracer.view.tables import region_trips
 from wengert.tracer.view.user_source import shown_file, token_kinds
 
 VECTOR = parse_type("f64[4]")
@@ -182,6 +184,26 @@ def test_a_measured_call_has_steps_and_lines():
     assert {step[1] for step in track["steps"]} <= {f"test_model.py:{n}" for n in range(1, 40)}
     assert all(seconds > 0 for *_, seconds in data["programs"][0]["times"])
     assert (x == 1).all()
+
+
+def test_steps_of_derivatives_are_told_apart_where_xla_has_them_in_scopes():
+    slope = grad(lambda x: (np.tanh(x @ x) * x).sum())
+    data = data_of(slope, jnp.asarray(np.random.default_rng(0).uniform(size=(30, 30)), jnp.float32))
+    (track,) = (t for t in data["timeline"] if "steps" in t)
+    assert track["engine"] == "XLA" and "vjp" in {mark for *_, mark in track["steps"]}
+
+
+def test_a_loop_that_may_end_early_has_no_known_trips():
+    def early(x):
+        for _ in range(10):
+            x = np.sin(x) * 2.0
+            if x[0] > 1.0:
+                break
+        return x
+
+    f = jit(early)
+    trips = {eqn.attrs["trips"]: region_trips(eqn) for eqn in f.ir(np.ones(3)).eqns if eqn.op.name == "loop"}
+    assert trips == {10: None}
 
 
 def test_arguments_are_not_changed_by_being_shown():

@@ -46,11 +46,11 @@ function stepParts(app, track) {
   const lanes = [];
   const strip = element("div", "steps");
   for (const step of drawn) {
-    const [, , scope, start, time] = step;
+    const [, , , start, time, , mark] = step;
     let lane = lanes.findIndex((until) => until <= start + 1e-12);
     if (lane < 0) lane = lanes.push(0) - 1;
     lanes[lane] = start + time;
-    const piece = button(`step ${scope === "vjp" ? "is-adjoint" : "is-forward"}`, null, stepTitle(step), () => choosePlace(app, track, step));
+    const piece = button(`step ${mark === "vjp" ? "is-adjoint" : "is-forward"}`, null, stepTitle(step), () => choosePlace(app, track, step));
     piece.style.left = `${(100 * start) / end}%`;
     piece.style.width = `${(100 * time) / end}%`;
     piece.style.top = `${Math.min(lane, 7) * 15}px`;
@@ -71,7 +71,7 @@ function stepRow(app, track, step) {
   const made = button("row", null, stepTitle(step), () => choosePlace(app, track, step));
   made.append(element("span", "row-op", step[0]), element("span", "row-amount", seconds(step[4])));
   const line = DATA.files.length === 1 ? step[1].replace(/^.*:/, "line ") : step[1];
-  made.append(element("span", "row-place", `${step[2] === "vjp" ? "vjp " : ""}${line}`));
+  made.append(element("span", "row-place", `${step[6] ? `${step[6]} ` : ""}${line}`));
   return made;
 }
 
