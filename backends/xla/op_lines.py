@@ -7,6 +7,8 @@ versions, as file and line.
 
 import re
 
+from .hlo_text import parse_module
+
 TABLES = "FileNames", "FunctionNames", "FileLocations", "StackFrames"
 ROW = re.compile(r"(\d+) (.*)")
 FIELD = re.compile(r"(\w+)=(\d+)")
@@ -28,10 +30,13 @@ def op_lines(compiled_text):
     instruction is of that, or of the same derivative of a line.
     """
     place_of, found, last, calls, merged, named = place_reader(compiled_text), {}, {}, {}, {}, {}
+    products = set()
     for computation, name, entries, called in instructions(compiled_text):
         place, op = place_of(entries), entries.get("op_name", "")
         if place is not None:
             found[name], last[computation] = (*place, scope_of(op.partition(";")[0])), name
+            if op.endswith("/dot_general"):
+                products.add(name)
             if ";" in op:
                 merged[name] = op
             else:
@@ -43,7 +48,30 @@ def op_lines(compiled_text):
         scope = scope_of(first)
         found[name] = named.get(first) or (DERIVED.search(scope) and named.get(scope)) or found[name]
     found.update((name, found[last[called]]) for name, called in calls.items() if called in last)
-    return found
+    return found | laid_out_products(parse_module(compiled_text), found, products)
+
+
+def laid_out_products(module, found, products):
+    """{name: place} of products that XLA has laid out anew: they have no place then, or that of the loop around, and a
+    bitcast behind them has their own, which may stand in the fusion that reads them."""
+    more = {}
+    for steps in module.computations.values():
+        unknown = {step.name for step in steps if step.opcode == "dot" and step.name not in products}
+        for step in steps:
+            for k, operand in enumerate(step.operands):
+                if operand in unknown and (behind := products & set(bitcasts(module, step, k))):
+                    more[operand] = found[behind.pop()]
+    return more
+
+
+def bitcasts(module, step, position):
+    """The names of the bitcasts by which an instruction reads one of its operands."""
+    if step.opcode == "bitcast":
+        return [step.name]
+    called = step.called("calls") if step.opcode == "fusion" else ()
+    inside = [i for name in called for i in module.computations.get(name, ())]
+    params = {i.name for i in inside if i.opcode == "parameter" and i.attributes.split(",")[0] == str(position)}
+    return [i.name for i in inside if i.opcode == "bitcast" and params & set(i.operands)]
 
 
 def instructions(compiled_text):

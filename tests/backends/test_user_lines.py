@@ -151,6 +151,20 @@ def test_operations_have_the_line_that_computes_them():
         assert here and {lines[instruction][1] for instruction in here} == {line_of(name)}
 
 
+def product(x):
+    y = x @ x[0]
+    for _ in range(3):
+        y = y * 0.5 + x @ (x.T @ y)
+    return np.tanh(y)
+
+
+def test_products_of_vectors_have_their_line_though_xla_lays_them_out_anew():
+    text = jit(product, engine="xla", native=False).text("hlo", X)
+    lines, first = op_lines(text), product.__code__.co_firstlineno
+    dots = re.findall(r"%?([\w.\-]+) = \S+ dot\(", text)
+    assert len(dots) >= 2 and {lines[name][1] for name in dots} == {first + 1, first + 3}
+
+
 def test_scopes_name_functions_and_derivatives():
     scopes = {scope for _, _, scope in op_lines(compiled_text(jit(everything, engine="xla"), X)).values()}
     outer, file = "everything/everything.<locals>.loss", os.path.basename(FILE)
