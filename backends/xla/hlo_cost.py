@@ -86,17 +86,11 @@ class Costs:
             count += self.fused(i, within).flops if i.opcode == "fusion" else flops(i, within, self.module)
         read = 0
         for n, x in enumerate(instruction.operands):
-            parameter = next((i for i in inside if i.opcode == "parameter" and parameter_number(i) == n), None)
+            parameter = next((i for i in inside if i.parameter == n), None)
             most = named[x].bytes if x in named else 0
             read += most if parameter is None else min(most, read_bytes(parameter, inside, within))
         root = next((i for i in inside if i.root), inside[-1])
         return EqnCost(count, read, stored_bytes(root, within))
-
-
-def parameter_number(parameter):
-    """Which operand of the caller a parameter is."""
-    digits = parameter.attributes.split(",")[0].strip()
-    return int(digits) if digits.isdigit() else -1
 
 
 def read_bytes(parameter, inside, within):

@@ -87,6 +87,12 @@ class Instruction(NamedTuple):
         return None if found is None else int(found[1])
 
     @property
+    def parameter(self):
+        """Which operand of the caller a `parameter` is, -1 for other instructions."""
+        digits = self.attributes.partition(",")[0].strip() if self.opcode == "parameter" else ""
+        return int(digits) if digits.isdigit() else -1
+
+    @property
     def target(self):
         """What a `custom-call` calls, or ""."""
         found = re.search(r'custom_call_target="([^"]*)"', self.attributes)

@@ -7,6 +7,8 @@ versions, as file and line.
 
 import re
 
+from .hlo_text import parse_module
+
 TABLES = "FileNames", "FunctionNames", "FileLocations", "StackFrames"
 ROW = re.compile(r"(\d+) (.*)")
 FIELD = re.compile(r"(\w+)=(\d+)")
@@ -14,8 +16,8 @@ WITHIN = "calls", "to_apply", "body"  # attributes that name the computation an 
 DERIVED = re.compile(r" of [^/]*:\d+$")  # how the scope of a derivative ends
 
 
-def op_lines(module):
-    """{name of an HLO instruction: (file, line, scope)} of a `hlo_text.Module`.
+def op_lines(compiled_text):
+    """{name of an HLO instruction: (file, line, scope)} of an executable's text, `compiled.as_text()`.
 
     file: as Python names it; line: from 1; scope: the functions of the user's that the instruction is in, and of what
     it is the derivative, parted by "/": "" at the outermost. An instruction that XLA has made without saying of what
@@ -23,12 +25,20 @@ def op_lines(module):
     two (`a/mul;b/add`) it tells what their stacks have in common; such a one has the place of the first, where another
     instruction is of that, or of the same derivative of a line.
     """
+    return module_lines(parse_module(compiled_text))
+
+
+def module_lines(module):
+    """The same of a `hlo_text.Module`."""
     place_of, found, last, calls, merged, named = place_reader(module.head), {}, {}, {}, {}, {}
+    products = set()
     for computation, i in ((name, i) for name, inside in module.computations.items() for i in inside):
         entries = i.metadata
         place, op = place_of(entries), entries.get("op_name", "")
         if place is not None:
             found[i.name], last[computation] = (*place, scope_of(op.partition(";")[0])), i.name
+            if op.endswith("/dot_general"):
+                products.add(i.name)
             if ";" in op:
                 merged[i.name] = op
             else:
@@ -40,12 +50,35 @@ def op_lines(module):
         scope = scope_of(first)
         found[name] = named.get(first) or (DERIVED.search(scope) and named.get(scope)) or found[name]
     found.update((name, found[last[called]]) for name, called in calls.items() if called in last)
-    return found
+    return found | laid_out_products(module, found, products)
+
+
+def laid_out_products(module, found, products):
+    """{name: place} of products that XLA has laid out anew: they have no place then, or that of the loop around, and a
+    bitcast behind them has their own, which may stand in the fusion that reads them."""
+    more = {}
+    for steps in module.computations.values():
+        unknown = {step.name for step in steps if step.opcode == "dot" and step.name not in products}
+        for step in steps:
+            for k, operand in enumerate(step.operands):
+                if operand in unknown and (behind := products & set(bitcasts(module, step, k))):
+                    more[operand] = found[behind.pop()]
+    return more
+
+
+def bitcasts(module, step, position):
+    """The names of the bitcasts by which an instruction reads one of its operands."""
+    if step.opcode == "bitcast":
+        return [step.name]
+    called = step.called("calls") if step.opcode == "fusion" else ()
+    inside = [i for name in called for i in module.computations.get(name, ())]
+    params = {i.name for i in inside if i.parameter == position}
+    return [i.name for i in inside if i.opcode == "bitcast" and params & set(i.operands)]
 
 
 def fused_lines(module, places):
     """{instruction: the (file, line) of each line of the user's that the instructions within it are of}; places: as
-    `op_lines` gives them."""
+    `module_lines` gives them."""
     lines = lambda computation: {places[i.name][:2] for i in module.computations[computation] if i.name in places}
     inside = {name: lines(name) for name in module.computations}
     calls = {i.name: called[0] for i in module.instructions if (called := i.called(*WITHIN))}

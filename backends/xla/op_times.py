@@ -15,7 +15,7 @@ import jax
 
 from .dispatch import wait, wide
 from .hlo_text import parse_module
-from .op_lines import fused_lines, op_lines
+from .op_lines import fused_lines, module_lines
 
 LONG = 0.3  # bound: seconds after which no other run begins
 LOCK = threading.Lock()  # jax writes one trace at a time
@@ -46,7 +46,7 @@ def op_times(program, leaves, runs=3):
         found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, {i.name for i in module.instructions})
     if isinstance(found, str):
         return found
-    places, outer = op_lines(module), {i.name for i in module.instructions if i.opcode in OUTER}
+    places, outer = module_lines(module), {i.name for i in module.instructions if i.opcode in OUTER}
     fused, best = fused_lines(module, places), None
     for events in found.values():
         mine = [e for e in events if e[0] == module.name and e[1] not in outer]

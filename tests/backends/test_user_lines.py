@@ -26,7 +26,6 @@ from wengert.backends.native import build
 from wengert.backends.native.debug_lines import nest_name, write_perf_entry
 from wengert.backends.native.legal import forms, taken
 from wengert.backends.xla.executables import collecting
-from wengert.backends.xla.hlo_text import parse_module
 from wengert.backends.xla.op_lines import op_lines
 from wengert.backends.xla.places import OURS, run_at
 from wengert.ir.amounts import in_units
@@ -138,7 +137,7 @@ def test_every_instruction_that_names_a_file_names_the_users(program):
     text = compiled_text(jit(program, engine="xla"), X)
     files = re.findall(r'^\d+ "(.*)"$', text.partition("FunctionNames")[0], re.M) + re.findall(r'source_file="([^"]*)"', text)
     assert files and not [file for file in files if file.startswith(OURS)]
-    found = {(file, line) for file, line, _ in op_lines(parse_module(text)).values()}
+    found = {(file, line) for file, line, _ in op_lines(text).values()}
     assert {file for file, _ in found} == {FILE}
     inside = {"then", "else"} if "StackFrames" not in text else set()  # to older versions, a branch is all at one line
     assert {line for _, line in found} >= {line_of(name) for name in PROGRAMS[program] if name not in inside}
@@ -146,14 +145,28 @@ def test_every_instruction_that_names_a_file_names_the_users(program):
 
 def test_operations_have_the_line_that_computes_them():
     text = compiled_text(jit(straight, engine="xla"), X)
-    lines = op_lines(parse_module(text))
+    lines = op_lines(text)
     for operation, name in (("exponential", "helper"), ("tanh", "layer"), ("sqrt", "straight")):
         here = re.findall(rf"%?([\w.\-]+) = \S+ {operation}\(", text)
         assert here and {lines[instruction][1] for instruction in here} == {line_of(name)}
 
 
+def product(x):
+    y = x @ x[0]
+    for _ in range(3):
+        y = y * 0.5 + x @ (x.T @ y)
+    return np.tanh(y)
+
+
+def test_products_of_vectors_have_their_line_though_xla_lays_them_out_anew():
+    text = jit(product, engine="xla", native=False).text("hlo", X)
+    lines, first = op_lines(text), product.__code__.co_firstlineno
+    dots = re.findall(r"%?([\w.\-]+) = \S+ dot\(", text)
+    assert len(dots) >= 2 and {lines[name][1] for name in dots} == {first + 1, first + 3}
+
+
 def test_scopes_name_functions_and_derivatives():
-    scopes = {scope for _, _, scope in op_lines(parse_module(compiled_text(jit(everything, engine="xla"), X))).values()}
+    scopes = {scope for _, _, scope in op_lines(compiled_text(jit(everything, engine="xla"), X)).values()}
     outer, file = "everything/everything.<locals>.loss", os.path.basename(FILE)
     assert {f"{outer}/straight/helper", f"{outer}/straight/Dense.__call__", f"{outer}/nested/inner", f"{outer}/loop/while/body"} <= scopes
     assert f"{outer}/straight/helper/vjp of {file}:{line_of('helper')}" in scopes
@@ -184,7 +197,7 @@ ENTRY %main.5 (x.1: f64[3]) -> f64[3] {
 
 
 def test_places_are_read_as_older_versions_write_them():
-    assert op_lines(parse_module(OLDER)) == {"sine.2": ('/a "b"/c.py', 7, "helper")}
+    assert op_lines(OLDER) == {"sine.2": ('/a "b"/c.py', 7, "helper")}
 
 
 TABLES = """HloModule jit_f, is_scheduled=true
@@ -224,7 +237,7 @@ ENTRY %main.5 (x.1: f64[3]) -> f64[3] {
 
 def test_an_instruction_made_of_two_has_the_place_of_the_first():
     derived = ("/a/b.py", 5, "f/vjp of b.py:5")
-    assert op_lines(parse_module(TABLES)) == {
+    assert op_lines(TABLES) == {
         "s.1": ("/a/b.py", 3, "f"), "v.1": derived, "m.1": ("/a/b.py", 3, "f"), "m.2": derived, "m.3": ("/a/call.py", 9, "f"),
         "wrapped": ("/a/b.py", 3, "f"),
     }  # fmt: skip
@@ -238,7 +251,7 @@ def test_a_profilers_trace_leads_to_lines(tmp_path):
     (file,) = glob.glob(str(tmp_path / "**" / "perfetto_trace.json.gz"), recursive=True)
     with gzip.open(file) as trace:
         ran = {event["args"]["hlo_op"] for event in json.load(trace)["traceEvents"] if "hlo_op" in event.get("args", ())}
-    lines = op_lines(parse_module(run.as_text()))
+    lines = op_lines(run.as_text())
     assert {lines[op][1] for op in ran if op in lines} >= {line_of("loop")}
 
 

@@ -127,7 +127,7 @@ class Handover:
         return self.outs[key]
 
     def made(self, x, key):
-        self.options = []
+        self.options, self.numbers = [], {}
         number = self.number(x.storage, x.chain)
         frozen = (FREEZE,) if x.chain and x.storage.frozen and not x.writeable else ()
         outs = []
@@ -147,11 +147,15 @@ class Handover:
         if isinstance(storage, UnknownAlias) and storage.told is not None:
             storage = storage.told
         if isinstance(storage, AliasSet):
+            key = storage, *map(id, chain)  # what several choices lead to is numbered once
+            if key in self.numbers:
+                return self.numbers[key]
             value = None
             for test, base, steps in reversed(storage.choices):
                 x = self.number(base, (*steps, *chain))
                 same = value is None or isinstance(x, Lit) and isinstance(value, Lit) and x.value == value.value
                 value = x if same else select_whole(self.trace.bring(test), x, value)
+            self.numbers[key] = value
             return value
         others = (
             [s for s in memories(storage) if s is not storage and self.visible(s)]

@@ -11,11 +11,11 @@ from jax import tree_util  # isort: skip
 from .errors import CannotRoll, DeepRecursion, message, shown
 from .frames import locate, see_through
 
-flatten_with_path = tree_util.tree_flatten_with_path
 register = tree_util.register_pytree_node
 register_with_keys = tree_util.register_pytree_with_keys
 
 
+VALUES = type({}.values())
 see_through(tree_util.tree_unflatten, tree_util.tree_map)  # a choice by value may be made where an object is made
 
 
@@ -23,9 +23,14 @@ class Unordered(CannotRoll, ValueError):
     """A dict whose keys have no order is taken apart: as `jax.tree_util` has it, a ValueError."""
 
 
+def is_stream(x):
+    """Whether a value is what jax takes for a leaf with a warning, and will refuse: an iterator, or a dict's values."""
+    return hasattr(type(x), "__next__") or type(x) is VALUES
+
+
 def _in_order(function):
     @functools.wraps(function)
-    def taken_apart(tree, is_leaf=None):
+    def taken_apart(tree, is_leaf=is_stream):
         try:
             return function(tree, is_leaf)
         except ValueError as error:
@@ -42,6 +47,7 @@ def _in_order(function):
 
 
 flatten = _in_order(tree_util.tree_flatten)
+flatten_with_path = functools.partial(tree_util.tree_flatten_with_path, is_leaf=is_stream)
 structure = _in_order(tree_util.tree_structure)
 leaves = _in_order(tree_util.tree_leaves)
 
@@ -54,7 +60,7 @@ def path_text(path):
 def map(function, tree, *others):
     """The containers of `tree` around what `function` gives for its leaves and those of the others, dicts in the order
     of `tree`."""
-    return _reorder(tree_util.tree_map(function, tree, *others), key_order(tree))
+    return _reorder(tree_util.tree_map(function, tree, *others, is_leaf=is_stream), key_order(tree))
 
 
 def is_leaf(tree):

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...backends import native
 from ...backends.xla import dispatch
-from ...backends.xla.hlo_cost import parameter_number
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
@@ -75,7 +74,7 @@ def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
 
 def name_arguments(buffers: list[Buffer], instructions: Any, names: list[str]) -> None:
     """Give buffers of arguments the user's names."""
-    number = {i.name: parameter_number(i) for i in instructions if i.opcode == "parameter"}
+    number = {i.name: i.parameter for i in instructions if i.opcode == "parameter"}
     for b in buffers:
         if b.kind == "argument" and number.get(b.name, len(names)) < len(names):
             b.name = names[number[b.name]]

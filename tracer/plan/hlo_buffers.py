@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backends.xla.hlo_cost import parameter_number
 from ...backends.xla.hlo_text import Instruction, Module, Shape
 from .step import Buffer, Place, live_peak
 
@@ -88,7 +87,7 @@ class Lifetimes:
         for i in inner:
             self.uses.update(dict.fromkeys(i.operands, at))
         for i in inner:
-            given = self.values.get(call.operands[parameter_number(i)]) if i.opcode == "parameter" else None
+            given = self.values.get(call.operands[i.parameter]) if i.opcode == "parameter" else None
             self.values[i.name] = self.made(i, at, False) if given is None else given
             found = self.values[i.name] if i.root else found
         return found
@@ -113,7 +112,7 @@ class Lifetimes:
     def place_by_place(self, fusion: Instruction, n: int) -> bool:
         """Whether each element of a fusion is computed from that element of an operand, of no other of it."""
         inside = [i for c in fusion.called("calls") for i in self.module.computations[c]]
-        met = {i.name for i in inside if i.opcode == "parameter" and parameter_number(i) == n}
+        met = {i.name for i in inside if i.parameter == n}
         for i in inside:
             if met.intersection(i.operands):
                 if i.opcode in MOVED or i.opcode == "dynamic-update-slice" and i.operands[0] not in met:

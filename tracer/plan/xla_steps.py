@@ -9,7 +9,7 @@ from typing import Any
 from ...backends.native.ffi import TARGETS
 from ...backends.xla.hlo_cost import FREE, MOVES, Costs, flops
 from ...backends.xla.hlo_text import Instruction, Module
-from ...backends.xla.op_lines import op_lines
+from ...backends.xla.op_lines import module_lines
 from ...ir.cost import EqnCost
 from .step import LineCosts, Place, PlanStep, derivative_mark
 
@@ -29,7 +29,7 @@ class XlaSteps:
 
     def __init__(self, module: Module, nests: dict[str, Any]) -> None:
         self.module, self.nests, self.by_line = module, nests, LineCosts()
-        self.marks = {name: hlo_place(found) for name, found in op_lines(module).items()}
+        self.marks = {name: hlo_place(found) for name, found in module_lines(module).items()}
         self.costs = Costs(module, lambda i: nests[i.target][0] if i.target in nests else None)
         self.numbers: dict[str, int] = {}  # instruction of the entry -> the number of its step
         self.steps = self.of(module.entry, 1)

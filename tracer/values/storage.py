@@ -36,6 +36,10 @@ class Storage:
         self.origin = origin  # ("argument", leaf index), ("captured", array) or None for memory made in the trace
         self.readonly = readonly
 
+    def bases(self):
+        """The memories that it may be, itself apart."""
+        return ()
+
     def write(self, value):
         refuse_lent(self)
         trace = current_trace()
@@ -65,6 +69,9 @@ class AliasSet(Storage):
     """
 
     __slots__ = ("choices", "type", "memo", "mixed")
+
+    def bases(self):
+        return [base for _, base, _ in self.choices]
 
     def __init__(self, choices, type, value=None, mixed=False):
         # mixed: the choices differ in their order of memory
@@ -169,6 +176,9 @@ class UnknownAlias(Storage):
 
     __slots__ = ("sources", "now", "told")
 
+    def bases(self):
+        return [s for s, _ in self.sources]
+
     def __init__(self, value, sources, told=None):
         self.told = told
         # reading a Shared tells whether what it may be was written since
@@ -229,13 +239,19 @@ def _now(storage):
 
 def memories(storage):
     """The memories with elements of their own that one may be."""
-    if isinstance(storage, AliasSet):
-        return list(dict.fromkeys(s for _, base, _ in storage.choices for s in memories(base)))
-    return (
-        [storage, *(m for s, _ in storage.sources for m in memories(s))]
-        if isinstance(storage, UnknownAlias)
-        else [storage]
-    )
+    found, seen = {}, set()
+
+    def visit(x):
+        if x in seen:  # several choices may lead to one
+            return
+        seen.add(x)
+        if not isinstance(x, AliasSet):
+            found[x] = None
+        for base in x.bases():
+            visit(base)
+
+    visit(storage)
+    return list(found)
 
 
 def through(value, chain):

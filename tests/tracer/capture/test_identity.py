@@ -125,3 +125,24 @@ def test_an_except_that_cannot_be_looked_up_raises_where_python_asks_for_it():
         else:
             with pytest.raises(AttributeError, match="nothing"):
                 compiled(a)
+
+
+def simplex(x, steps):
+    """Nelder and Mead without expansion: which array of a list is which, data decide again at each step."""
+    f = lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+    found = [x] + [x + 0.1 * e for e in np.eye(len(x))]
+    for _ in range(steps):
+        found.sort(key=f)
+        middle = np.mean(found[:-1], axis=0)
+        r = 2 * middle - found[-1]
+        if f(r) < f(found[-1]):
+            found[-1] = r
+        else:
+            found[-1] = 0.5 * (middle + found[-1])
+    return min(found, key=f)
+
+
+def test_choices_of_choices_are_handed_over_once_each():
+    """Each of thirty steps chooses among what the one before has chosen among: two to the thirtieth ways lead to it."""
+    x = np.array([-1.0, 1.0])
+    np.testing.assert_allclose(jit(simplex)(x, 30), simplex(x, 30), rtol=1e-12)
