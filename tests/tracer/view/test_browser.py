@@ -151,6 +151,16 @@ def test_colours_follow_the_system_until_they_are_turned(browser, pages):
     assert browser.ask(ground) == dark
 
 
+def test_the_graph_is_painted_again_when_the_system_turns_dark(browser, pages):
+    painted = "document.querySelector('canvas.edges').toDataURL()"
+    browser.show(pages("stencil"), scheme="light")
+    light = browser.ask(painted)
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.settle()
+    browser.settle()
+    assert browser.ask(painted) != light
+
+
 def test_equations_read_as_the_compiler_prints_them(browser, pages):
     browser.show(pages("stencil"), width=3000, height=3000)
     button(browser, "unfold all")

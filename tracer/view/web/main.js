@@ -14,6 +14,7 @@ class App {
     const asked = DATA.programs.map((p) => p.asked !== false).lastIndexOf(true);
     this.showProgram(asked < 0 ? DATA.programs.length - 1 : asked);
     listenToKeys(this);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.graph.painter.soon());
   }
 
   build() {
