@@ -15,9 +15,10 @@ from ..values.status import PASSED, failed, passed
 from .flags import NO, BirthFlags, anywhere, is_infinite, is_nan, one_or_other
 from .forward import first_birth, warned_lines
 from .iterations import iterations
+from .places import place_of_result
 from .plain import KNOWN, PlainCall, born_here, hearing
 from .replay import Replay, remembering, value_at
-from .story import error_of, indexed, place_of_result
+from .story import error_of, indexed
 from .walk import Arrived, Birth, Lost, WayBack, first_place
 from .words import ACTION, BORN, REACHING, SAID, words_asked
 

@@ -197,14 +197,22 @@ def without_internals(error, hidden=internal):
     return error
 
 
+def runs_for(frame):
+    """The frame that a frame was called from, through ours."""
+    frame = frame.f_back
+    while frame is not None and is_ours(frame.f_code) and not frame.f_code.co_qualname.endswith(PART):
+        frame = frame.f_back
+    return frame
+
+
 def _strip(error, hidden):
     kept = []
     tb = error.__traceback__
     while tb is not None:
         code = tb.tb_frame.f_code
         if not hidden(code):
-            if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
-                kept.pop()
+            if kept and code.co_qualname.endswith(PART) and runs_for(tb.tb_frame) is kept[-1].tb_frame:
+                kept.pop()  # the function is here, not where it ran this part of itself
             kept.append(tb)
         tb = tb.tb_next
     for tb, following in zip(kept, [*kept[1:], None]):
