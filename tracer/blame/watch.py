@@ -51,7 +51,7 @@ class Debug:
 
     def hearing(self):
         """Around a trace that is to be watched."""
-        return hearing()
+        return hearing(self.warns)
 
     def watch(self, captured, name, told=()):
         """Make the program of a trace tell: `captured` has one more check, if there is anything to be looked for. told:
