@@ -18,8 +18,8 @@ BOTH_POLES = {"atanh", "erf_inv"}  # at -1 and 1
 class BirthFlags:
     """Makes programs that tell of `words`. key(eqn, word): which of the `count` flags tells of it, None: none does."""
 
-    def __init__(self, words, count=1, key=lambda eqn, word: 0):
-        self.words, self.count, self.key = words, count, key
+    def __init__(self, words, count=1, key=None):
+        self.words, self.count, self.key = words, count, key or (lambda eqn, word: None if is_quiet(eqn, word) else 0)
 
     def program(self, func):
         """`func` with its flags behind the results."""
@@ -101,6 +101,11 @@ class BirthFlags:
 
 INSIDE = {"cond": BirthFlags.cond, "call": BirthFlags.call, "apart": BirthFlags.apart}
 INSIDE |= {"map": BirthFlags.map, "loop": BirthFlags.loop}
+
+
+def is_quiet(eqn, word):
+    """Whether nobody is to hear of a word where an equation stands, within an `np.errstate` of the user's."""
+    return eqn.source is not None and word in eqn.source.quiet
 
 
 def with_unread(func, types):

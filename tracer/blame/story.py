@@ -1,14 +1,15 @@
 """What is told of a birth: the error, its text, and the same as attributes."""
 
+import itertools
+
 import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.source import hint_name
-from ..common import pytree
 from ..common.errors import NumericalError, message
 from .iterations import iterations
 from .spelling import assigned, expression, spelling_of, stored_into
-from .walk import Arrived, Birth
+from .walk import INTO, MOVED, Arrived, Birth
 from .words import SAID, ufunc_name
 
 NAMES = {"nan": "NaN", "inf": "an infinity"}
@@ -85,11 +86,17 @@ def variable_of(birth):
     target = assigned(first) if not first.mark else None
     if target is not None:
         return target, within_lane(birth.step)
-    for step in birth.path:
-        found = None if step.eqn.op.name in ("loop", "cond", "map") else name_at(step)
+    for step in itertools.takewhile(hands_on, birth.path):
+        found = name_at(step)
         if found is not None:
             return found, within_lane(step)
     return None, within_lane(birth.step)
+
+
+def hands_on(step):
+    """Whether a value on the way is the number itself, moved or changed element by element, and no other that is made
+    of it; a region's result is what its body gives, which stands before it."""
+    return "elementwise" in step.eqn.op.traits or step.eqn.op.name in MOVED or step.eqn.op.name in INTO
 
 
 def line_of_step(step):
@@ -173,31 +180,3 @@ def cause_told(cause):
     if isinstance(cause, Arrived) and cause.param is not None and hasattr(cause.param, "hint"):
         return [f"the infinity was in {cause.param.hint}{indexed(cause.index)} when the call began"]
     return []
-
-
-def place_of_result(captured, position, index):
-    """Where a result of the program is to be found by the user: "the result['w'][0]", "x, which is written"."""
-    if position >= captured.values:
-        written = captured.writes[position - captured.values : position - captured.values + 1]
-        hint = captured.func.params[written[0]].hint if written else None
-        return f"{hint}{indexed(index)}, which the function writes" if hint else None
-    outs = [n for n, out in enumerate(captured.outs) if shows(out, position)]
-    if not outs:
-        return None
-    tree = captured.rebuild(list(range(len(captured.outs))))
-    found = pytree.flatten_with_path(tree)[0]
-    path = next((p for p, leaf in found if type(leaf) is int and leaf == outs[0]), ())
-    if captured.stores:
-        first, *path = path
-        if first.idx:
-            place, *path = path
-            name = f"{captured.stores[place.idx].name}{pytree.path_text(path)}{indexed(index)}"
-            return f"{name}, which the function stores"
-    return f"result{pytree.path_text(path)}{indexed(index)}"
-
-
-def shows(out, position):
-    """Whether a leaf of what the function returns is, or may be, this result of the program."""
-    return out.how == "value" and out.index == position or out.how == "chosen" and any(
-        part.how == "value" and part.index == position for part in out.object
-    )

@@ -91,16 +91,17 @@ def locate_equation():
             call = id(frame), code, id(back), back and back.f_code
             if call != INNERMOST.call:
                 INNERMOST.call, INNERMOST.callers = call, callers_of(frame)
-            return Source(code, frame.f_lasti, callers=INNERMOST.callers)
+            asked = INNERMOST.quiet
+            return Source(code, frame.f_lasti, callers=INNERMOST.callers, quiet=() if asked is None else asked())
         frame = frame.f_back
     return None
 
 
 class Innermost(threading.local):
     """The call that this thread has located last, and the functions around it. The frame itself is not held: it has the
-    user's values."""
+    user's values. quiet: a function that says what `Source.quiet` is now, while that is asked for."""
 
-    call, callers = None, ()
+    call, callers, quiet = None, (), None
 
 
 INNERMOST = Innermost()
@@ -197,15 +198,28 @@ def without_internals(error, hidden=internal):
     return error
 
 
+def is_part_of(frame, above, apart):
+    """Whether the code that a frame runs is a part of the function that the frame `above` runs, moved into one of its
+    own, and that has run it. apart: whether frames of ours lie between them in the traceback."""
+    name, at = frame.f_code.co_qualname, frame.f_back
+    while at is not None and is_ours(at.f_code) and not at.f_code.co_qualname.endswith(PART):
+        at = at.f_back
+    if at is None:  # generators that have ended do not say who called them
+        return apart and name == above.f_code.co_qualname + PART
+    return name.endswith(PART) and at is above
+
+
 def _strip(error, hidden):
-    kept = []
+    kept, apart = [], False
     tb = error.__traceback__
     while tb is not None:
-        code = tb.tb_frame.f_code
-        if not hidden(code):
-            if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
-                kept.pop()
+        if hidden(tb.tb_frame.f_code):
+            apart = apart or is_ours(tb.tb_frame.f_code)
+        else:
+            if kept and is_part_of(tb.tb_frame, kept[-1].tb_frame, apart):
+                kept.pop()  # the function is here, not where it ran this part of itself
             kept.append(tb)
+            apart = False
         tb = tb.tb_next
     for tb, following in zip(kept, [*kept[1:], None]):
         tb.tb_next = following
