@@ -31,7 +31,7 @@ def plan_page(data: dict[str, Any]) -> str:
                 steps_page(trace["steps"]),
             )
         )
-        parts.append(rows_page(["line", "flop", "read", "written", "text"], lines_page(trace["lines"])))
+        parts.append(rows_page(["line", "flop", "read", "written", "measured", "text"], lines_page(trace["lines"])))
     return "\n".join([*parts, "</div>"])
 
 
@@ -41,7 +41,8 @@ def escaped(text: object) -> str:
 
 def lines_page(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     amounts = lambda x: (in_units(x["flops"]), in_units(x["read"], "B"), in_units(x["written"], "B"))
-    return [(place_text(x), *amounts(x), x["text"]) for x in lines]
+    took = lambda x: "" if x["measured"] is None else in_time(x["measured"])
+    return [(place_text(x), *amounts(x), took(x), x["text"]) for x in lines]
 
 
 def steps_page(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, ...]]:

@@ -57,7 +57,8 @@ class PlanStep:
     """One thing that runs; of a `loop` or `choice`, `steps` are within it, and `cost` is of all trips.
 
     does: the operations, in order; places: the lines it is of; runs: how often it runs in one call, None where data
-    decide; apart: why its result is not fused with what reads it, where that is known.
+    decide; apart: why its result is not fused with what reads it, where that is known; key: what it is in the program,
+    an equation, or else `name`, that of an instruction.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class PlanStep:
     steps: list[PlanStep] = dataclasses.field(default_factory=list)
     number: int = 0
     measured: float | None = None
+    key: Any = None
 
     def json(self, seconds: Any) -> dict[str, Any]:
         """A plain dict; seconds(step): what it is expected to take, or None."""

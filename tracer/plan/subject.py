@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...backends import forked
 from ...backends.xla import dispatch
 from ...ir.core import Func
 from ...ir.types import type_of
@@ -62,7 +63,7 @@ class Subject:
         """Why a program that was not timed runs as it does."""
         entry, version = self.entry, self.version
         if version.engine:
-            return "as was asked for" if backend_choice.asked(entry) else "as it was kept on disk"
+            return asked_for(entry) if backend_choice.asked(entry) else "as it was kept on disk"
         if version.chain is not None:
             return "it says the same many times, so alike pieces are compiled once"
         return why_xla(entry, version)
@@ -77,10 +78,17 @@ def without_engine(text: str) -> str:
     return next((text[len(p) :] for p in ("as NumPy, ", "as NumPy: ", "through XLA: ") if text.startswith(p)), text)
 
 
+def asked_for(entry: Any) -> str:
+    """Who has asked for the engine."""
+    if entry.compiled.engine is not None:
+        return f"as was asked for by engine={entry.compiled.engine!r}"
+    return "XLA is left alone in a forked process" if forked.Process.forked else "as was asked for, for all functions"
+
+
 def why_xla(entry: Any, version: Any) -> str:
     """Why there is no other form of a program than the one through XLA, that was timed."""
     if backend_choice.asked(entry) == "xla":
-        return "as was asked for"
+        return asked_for(entry)
     if not entry.numpy:
         return "arguments are jax arrays"
     if entry.compiled.device is not None or not dispatch.on_host():
