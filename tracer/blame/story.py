@@ -87,9 +87,14 @@ def variable_of(birth):
         return target, within_lane(birth.step)
     for step in birth.path:
         found = None if step.eqn.op.name in ("loop", "cond", "map") else name_at(step)
-        if found is not None:
+        if found is not None and marked(step) == bool(first.mark):  # no variable of a derivative holds what the line gives
             return found, within_lane(step)
     return None, within_lane(birth.step)
+
+
+def marked(step):
+    """Whether a step is part of a derivative."""
+    return step.eqn.source is not None and bool(step.eqn.source.mark)
 
 
 def line_of_step(step):
@@ -107,22 +112,35 @@ def name_at(step):
 
 def operands_of(birth):
     """[(how an operand is spelled, its value as text)] of what decides the number."""
-    eqn, index, found = birth.step.eqn, birth.step.index, []
+    eqn, found = birth.step.eqn, []
     for k, (atom, x) in enumerate(zip(eqn.operands, birth.operands)):
         if isinstance(atom, Lit):
             continue
+        index, at = birth.step.index, birth.step.index
+        if "elementwise" in eqn.op.traits:
+            atom, at = unspread(atom, index)
         name = spelling_of(atom) or f"operand {k}"
         if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
             name = kept
         if "elementwise" in eqn.op.traits:
-            found.append((item_of(name, index), shown_number(np.asarray(x)[index])))
+            found.append((item_of(name, at), shown_number(np.asarray(x)[index])))
         elif "reduction" in eqn.op.traits:
             rest = iter(index)
             cut = tuple([slice(None) if a in eqn.attrs["axes"] else next(rest) for a in range(x.ndim)])
             found.append((name, summary(x[cut])))
         elif x.dtype.kind in "fc":
             found.append((name, summary(x)))
-    return found[:MOST]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def unspread(atom, index):
+    """(the value of the user's that a value is a broadcast of, the index there of its item at `index`)."""
+    eqn = getattr(atom, "eqn", None)
+    while eqn is not None and eqn.op.name == "broadcast" and hint_name(atom) is None and isinstance(eqn.operands[0], Value):
+        (atom,) = eqn.operands
+        index = tuple([index[d] if n != 1 else 0 for n, d in zip(atom.type.shape, eqn.attrs["dims"])])
+        eqn = atom.eqn
+    return atom, index
 
 
 def kept_value(atom):
