@@ -87,7 +87,7 @@ def variable_of(birth):
         return target, within_lane(birth.step)
     for step in birth.path:
         found = None if step.eqn.op.name in ("loop", "cond", "map") else name_at(step)
-        if found is not None and marked(step) == bool(first.mark):  # no variable of a derivative holds what the line gives
+        if found is not None and marked(step) == bool(first.mark):  # what a line gives is no derivative's variable
             return found, within_lane(step)
     return None, within_lane(birth.step)
 
@@ -136,7 +136,9 @@ def operands_of(birth):
 def unspread(atom, index):
     """(the value of the user's that a value is a broadcast of, the index there of its item at `index`)."""
     eqn = getattr(atom, "eqn", None)
-    while eqn is not None and eqn.op.name == "broadcast" and hint_name(atom) is None and isinstance(eqn.operands[0], Value):
+    while eqn is not None and eqn.op.name == "broadcast" and hint_name(atom) is None:
+        if not isinstance(eqn.operands[0], Value):
+            break
         (atom,) = eqn.operands
         index = tuple([index[d] if n != 1 else 0 for n, d in zip(atom.type.shape, eqn.attrs["dims"])])
         eqn = atom.eqn
