@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from ..common.terminal import in_time, in_units
-from .shown import ENGINES, cost_text, guard_text, memory_text, place_text, places_text, time_text
+from .shown import cost_text, guard_text, memory_text, place_text, places_text, runs_text, time_text
 
 CELL = "text-align:left;padding:1px 8px;font-family:monospace"
 
@@ -16,7 +16,7 @@ def plan_page(data: dict[str, Any]) -> str:
     parts = [f"<div><b>plan of {escaped(data['function'])}</b>"]
     for trace in data["traces"]:
         parts.append(f"<p>({escaped(trace['arguments'])})</p>")
-        facts = [("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")]
+        facts = [("runs", runs_text(trace))]
         if trace["totals"] is not None:
             facts += [
                 ("work", cost_text(trace["totals"])),

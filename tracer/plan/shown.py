@@ -50,7 +50,7 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
         say("static", cut_text(trace["static"], 3 * width))
     for assumed in trace["assumes"][:6]:
         say("assumes", assumed)
-    say("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")
+    say("runs", runs_text(trace))
     if trace["totals"] is None:
         return lines
     if trace["engine"] in ("python", "none"):
@@ -74,6 +74,11 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
     lines += table("buffers", buffer_rows(trace["buffers"]), len(trace["buffers"]), width)
     return lines
+
+
+def runs_text(trace: dict[str, Any]) -> str:
+    """The engine, and why."""
+    return f"{ENGINES[trace['engine']]}: {trace['why'].removeprefix('plain Python answers such calls, uncompiled: ')}"
 
 
 def cost_text(cost: dict[str, Any]) -> str:

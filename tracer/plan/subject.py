@@ -12,6 +12,8 @@ from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
 from ..call.explain import LEAVES, arguments_text, runs, static_text
 from ..call.leaf_groups import grouped_leaves
+from ..capture.signature import kind_of_type
+from ..common import pytree
 from ..common.errors import REFUSALS
 from ..common.terminal import in_time
 from ..program import backend_choice
@@ -100,7 +102,11 @@ def why_xla(entry: Any, version: Any) -> str:
     with backend_choice.as_asked(entry):
         if not backend_choice.may_be_numpy(version):
             return "it has loops that are not machine code, many equations, or much memory between them"
-    return "it would write too much memory as NumPy, which fuses nothing, or has not run yet"
+    if version.first_seconds is None:
+        return "it has not run yet"
+    if version.captured.outside.draws:
+        return "it draws random numbers, so it is not timed against its form as NumPy"
+    return "it would write too much memory as NumPy, which fuses nothing"
 
 
 def existing(compiled: Any) -> list[Subject]:
@@ -125,13 +131,10 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     try:
         func, captured, names, kinds = compiled.optimised(args, kwargs)
     except REFUSALS as error:
-        made = Subject(compiled, None, None)
-        made.engine, made.why = "python", refusal_text(error)
-        return [made]
+        return [refused_subject(compiled, error, args, kwargs)]
     made = Subject(compiled, func, captured)
     typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
-    made.names = [n for n, _ in typed]
-    made.arguments = ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
+    made.names, made.arguments = [n for n, _ in typed], types_text(typed)
     entry = compiled.known_entry(args, kwargs)[0]
     if entry is not None and entry.jobs:
         made.why = "it is made in the background, and plain Python answers meanwhile; this is what XLA would run"
@@ -150,10 +153,11 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         try:
             types = entry.types_of(dynamic)
         except Exception as error:  # Refused, or what says that such arguments cannot be taken
-            return [refused_subject(compiled, getattr(error, "why", error))]
+            return [refused_subject(compiled, getattr(error, "why", error), args, kwargs)]
         here = next((w for w in (entry.current, *entry.worlds) if w is not None and w.serves(types)), None)
         if here is None:
-            return [refused_subject(compiled, entry.refused[types].why)] if types in entry.refused else []
+            refused = entry.refused.get(types)
+            return [refused_subject(compiled, refused.why, args, kwargs)] if refused is not None else []
         version = (
             here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
         )
@@ -164,10 +168,18 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     return [Subject(compiled, v.func, v.captured, v, v.drawing_in or here, entry) for v in members]
 
 
-def refused_subject(compiled: Any, why: Any) -> Subject:
-    made = Subject(compiled, None, None)
+def refused_subject(compiled: Any, why: Any, args: Any, kwargs: Any) -> Subject:
+    """What there is of a call that plain Python answers."""
+    made, leaves = Subject(compiled, None, None), pytree.leaves((args, kwargs))
+    named = zip(compiled.leaf_names(args, kwargs), leaves, strict=True)
+    made.arguments = types_text([(n, type_of(x)) for n, x in named if kind_of_type(type(x)) is not None])
     made.engine, made.why = "python", refusal_text(why)
     return made
+
+
+def types_text(typed: list[tuple[str, Any]]) -> str:
+    """The names and types of arguments, like ones together where there are many."""
+    return ", ".join(f"{n}: {t}" for n, t in (grouped_leaves(typed) if len(typed) > LEAVES else typed))
 
 
 def refusal_text(error: Any) -> str:

@@ -1,11 +1,12 @@
 """The numbers of a plan add up: steps, lines and totals; and what was measured is told once, of that which took it."""
 
 import re
+import threading
 
 import numpy as np
 import pytest
 
-from wengert import grad, jit
+from wengert import Fallback, grad, jit
 from wengert.tracer.program import backend_choice
 
 
@@ -80,3 +81,26 @@ def test_nothing_is_said_of_a_part_that_was_not_timed(monkeypatch):
     settle(np.ones((20, 20)), 20)
     text = " ".join(settle.explain().split())
     assert "when it was timed" in text and "0 of that" not in text
+
+
+def test_a_refused_call_is_told_with_its_arguments():
+    @jit(whole=False)
+    def acts(x, n):
+        threading.Thread(target=list).start()
+        return x * n
+
+    for called in (False, True):
+        if called:
+            with pytest.warns(Fallback):
+                acts(np.ones(3), 2)
+        plan = acts.plan(np.ones(3), 2)
+        assert plan.json()["traces"][0]["arguments"] == "x: f64[3]" and "(x: f64[3])" in str(plan)
+        assert str(plan).count("lain Python") == 1
+
+
+def test_why_a_program_that_draws_runs_through_xla(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    f = jit(sampled)
+    f(50)
+    why = f.plan(50).json()["traces"][0]["why"]
+    assert "has not run yet" not in why
