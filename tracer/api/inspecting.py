@@ -27,8 +27,12 @@ class Inspecting:
         """-> (the IR function that these arguments lead to, and what `captured` gives). watch, log: as of
         `ir.pipeline.run`."""
         captured, *rest = self.captured(args, kwargs)
+        return self.passed(captured, watch, log), captured, *rest
+
+    def passed(self, captured, watch=None, log=None):
+        """The IR function that the passes make of a Captured."""
         given = {"rules": rules.applying(exact=self.exact), "known": captured.bounded, "watch": watch, "log": log}
-        return optimise(captured.func, exact=self.exact, notes=captured.notes, **given), captured, *rest
+        return optimise(captured.func, exact=self.exact, notes=captured.notes, **given)
 
     def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is

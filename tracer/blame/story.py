@@ -87,8 +87,8 @@ def variable_of(birth):
     if target is not None:
         return target, within_lane(birth.step)
     for step in itertools.takewhile(hands_on, birth.path):
-        found = name_at(step)
-        if found is not None:
+        found = None if step.eqn.op.name in INTO else name_at(step)
+        if found is not None and marked(step) == bool(first.mark):  # what a line gives is no derivative's variable
             return found, within_lane(step)
     return None, within_lane(birth.step)
 
@@ -97,6 +97,11 @@ def hands_on(step):
     """Whether a value on the way is the number itself, moved or changed element by element, and no other that is made
     of it; a region's result is what its body gives, which stands before it."""
     return "elementwise" in step.eqn.op.traits or step.eqn.op.name in MOVED or step.eqn.op.name in INTO
+
+
+def marked(step):
+    """Whether a step is part of a derivative."""
+    return step.eqn.source is not None and bool(step.eqn.source.mark)
 
 
 def line_of_step(step):
@@ -114,22 +119,37 @@ def name_at(step):
 
 def operands_of(birth):
     """[(how an operand is spelled, its value as text)] of what decides the number."""
-    eqn, index, found = birth.step.eqn, birth.step.index, []
+    eqn, found = birth.step.eqn, []
     for k, (atom, x) in enumerate(zip(eqn.operands, birth.operands)):
         if isinstance(atom, Lit):
             continue
+        index, at = birth.step.index, birth.step.index
+        if "elementwise" in eqn.op.traits:
+            atom, at = unspread(atom, index)
         name = spelling_of(atom) or f"operand {k}"
         if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
             name = kept
         if "elementwise" in eqn.op.traits:
-            found.append((item_of(name, index), shown_number(np.asarray(x)[index])))
+            found.append((item_of(name, at), shown_number(np.asarray(x)[index])))
         elif "reduction" in eqn.op.traits:
             rest = iter(index)
             cut = tuple([slice(None) if a in eqn.attrs["axes"] else next(rest) for a in range(x.ndim)])
             found.append((name, summary(x[cut])))
         elif x.dtype.kind in "fc":
             found.append((name, summary(x)))
-    return found[:MOST]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def unspread(atom, index):
+    """(the value of the user's that a value is a broadcast of, the index there of its item at `index`)."""
+    eqn = getattr(atom, "eqn", None)
+    while eqn is not None and eqn.op.name == "broadcast" and hint_name(atom) is None:
+        if not isinstance(eqn.operands[0], Value):
+            break
+        (atom,) = eqn.operands
+        index = tuple([index[d] if n != 1 else 0 for n, d in zip(atom.type.shape, eqn.attrs["dims"])])
+        eqn = atom.eqn
+    return atom, index
 
 
 def kept_value(atom):

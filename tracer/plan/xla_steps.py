@@ -34,17 +34,19 @@ class XlaSteps:
         self.numbers: dict[str, int] = {}  # instruction of the entry -> the number of its step
         self.steps = self.of(module.entry, 1)
 
-    def of(self, computation: str, runs: int | None) -> list[PlanStep]:
-        """The steps of a computation that runs so often."""
+    def of(self, computation: str, runs: int | None, within: bool = False) -> list[PlanStep]:
+        """The steps of a computation that runs so often; within: whether a step has it, whose cost is of all of it."""
         found: list[PlanStep] = []
         instructions = self.module.computations[computation]
         named, readers = {i.name: i for i in instructions}, readers_of(instructions)
         for i in instructions:
             if i.opcode == "call":
                 (inner,) = i.called("to_apply")
-                found += self.of(inner, runs)
+                found += self.of(inner, runs, within)
             elif i.opcode not in FREE and not scalar_copy(i):
                 found.append(self.step(i, named, readers, runs))
+            elif within and i.opcode not in FREE:
+                self.note(i, self.costs.of(i, named).times(1 if runs is None else runs), named, runs)
             if computation == self.module.entry:
                 self.numbers[i.name] = len(found)
         return found
@@ -54,11 +56,12 @@ class XlaSteps:
         made = PlanStep(step_kind(i, self.module), i.name, does(i, self.module), self.places(i), cost, runs)
         if i.opcode == "while":
             inside = None if i.trips is None or runs is None else runs * i.trips
-            made.steps = [s for body in i.called("body") for s in self.of(body, inside)]
+            made.steps = [s for body in i.called("body") for s in self.of(body, inside, True)]
             made.does = "a loop" if i.trips is None else f"{i.trips} trips"
+            self.by_line.note(self.marks.get(i.name, Place()), self.costs.tests(i).times(1 if runs is None else runs))
         elif i.opcode == "conditional":
             sides = i.called("branch", "true_computation", "false_computation")
-            made.steps = [s for side in sides for s in self.of(side, runs)]
+            made.steps = [s for side in sides for s in self.of(side, runs, True)]
             made.does = f"one of {len(sides)} branches"
         else:
             self.note(i, cost, 1 if runs is None else runs)
