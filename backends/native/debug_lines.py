@@ -13,7 +13,7 @@ import ctypes
 import os
 import sys
 
-from ...ir.source import code_place
+from ...ir.source import code_place, encodable
 
 VARIABLE, OFF = "WENGERT_PERF", ("", "0")
 NEST, ENTRIES = "@nest(", {"handler": "from XLA", "direct": "from Python"}
@@ -55,7 +55,7 @@ def nest_name(place):
     if place is None:
         return "nest"
     file, name, line, mark = place
-    return f"nest {name} {os.path.basename(file)}:{line}" + (f" {mark}" if mark else "")
+    return encodable(f"nest {name} {os.path.basename(file)}:{line}" + (f" {mark}" if mark else ""))
 
 
 class DebugMetadata:
@@ -109,7 +109,7 @@ class DebugMetadata:
 def llvm_string(text):
     """A text as LLVM writes it."""
     plain = lambda b: 32 <= b < 127 and b not in b'"\\'
-    return '"' + "".join(chr(b) if plain(b) else f"\\{b:02X}" for b in text.encode()) + '"'
+    return '"' + "".join(chr(b) if plain(b) else f"\\{b:02X}" for b in encodable(text).encode()) + '"'
 
 
 # -- perf ------------------------------------------------------------------------------------------

@@ -36,9 +36,9 @@ class OpTime:
         self.file, self.line, self.scope = place
 
 
-def op_times(program, leaves, runs=3):
+def op_times(program, leaves, runs=3, own=()):
     """[an OpTime] of the quickest of some runs of a `dispatch.Program` that has been compiled for such leaves, in the
-    order they began; in words, why there is none."""
+    order they began; in words, why there is none. own: as of `op_lines`."""
     if not all(hasattr(jax.profiler, name) for name in NEEDED):
         return f"jax {jax.__version__} has no jax.profiler.ProfileData"
     with wide():
@@ -48,7 +48,7 @@ def op_times(program, leaves, runs=3):
         found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, names)
     if isinstance(found, str):
         return found
-    places, outer = op_lines(text), set(OUTER.findall(text))
+    places, outer = op_lines(text, own), set(OUTER.findall(text))
     fused = fused_lines(text, places)
     module = re.match(r"HloModule ([\w.\-]+)", text)
     best = None

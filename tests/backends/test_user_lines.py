@@ -461,3 +461,46 @@ def test_what_is_excluded_is_ours_alone():
     package = inspect.getfile(jit).partition("tracer")[0]
     assert excluded(f"{package}backends/xla/lower.py") and excluded(f"{package}tracer/api/jit.py") and excluded("<wengert call>")
     assert not any(map(excluded, (f"{package}examples/digits.py", f"{package}tests/backends/x.py", FILE, "<string>", ROOT / "README.md")))
+
+
+# -- places of other programs, and odd ones ----------------------------------------------------------
+
+
+def function_in(file, text):
+    """`f` of a text that stands in a file of that name."""
+    space = {"np": np}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("text", ("np.cumprod(x)", "np.linalg.solve(np.outer(x, x) + 3 * np.eye(len(x)), x)"))
+def test_no_instruction_has_the_line_of_another_program(text):
+    """jax traces some functions of its own once for all who call them, and keeps the lines of the first."""
+    x = np.linspace(0.5, 1.5, 11)
+    for line, file in enumerate(("first to call.py", "second to call.py"), 2):
+        blank = "\n" * (line - 2)
+        run = jit(function_in(file, f"{blank}def f(x):\n    return {text}"), engine="xla")
+        run(x)
+        (trace,) = run.plan(x, measure=True).json()["traces"]
+        places = {(p["file"], p["line"]) for s in trace["steps"] for p in s["lines"]}
+        assert places == {(file, line)}
+        assert {(p["file"], p["line"]) for p in trace["lines"]} == {(file, line)}
+
+
+def test_a_view_that_is_returned_is_of_the_users_line():
+    def viewed(x):
+        y = np.fft.fft(x)
+        return y.T.imag
+
+    sources = [(e.op.name, e.source.line - viewed.__code__.co_firstlineno) for e in jit(viewed).ir(np.ones(4)).eqns]
+    assert sources[-1] == ("imag", 2) and {line for _, line in sources} == {1, 2}
+
+
+@pytest.mark.parametrize("engine", ("xla", "numpy"))
+def test_names_of_files_that_are_no_utf8(engine, monkeypatch):
+    monkeypatch.setenv("WENGERT_PERF", "1")
+    text = "def f(x):\n    for _ in range(3):\n        x = np.sin(x) * x\n    return x.sum()"
+    f, x = function_in(f"caf\udce9 {engine}.py", text), np.linspace(0.0, 1.0, 5)
+    np.testing.assert_allclose(jit(f, engine=engine)(x), f(x), rtol=1e-12)
+    assert grad(f)(x).shape == (5,)
+    assert str(jit(f, engine=engine).plan(x)).count(" program")

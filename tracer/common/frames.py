@@ -1,5 +1,6 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import dis
 import functools
 import os
 import sys
@@ -29,6 +30,7 @@ GENERATED = "<wengert call>"  # the file that functions in front of a Compiled s
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
 OUTERMOST = 16  # bound: functions around a line that are noted
+RETURN = dis.opmap["RETURN_VALUE"]
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
 RAISING = set()  # code of ours that raises for the user
@@ -94,6 +96,20 @@ def locate_equation():
             return Source(code, frame.f_lasti, callers=INNERMOST.callers)
         frame = frame.f_back
     return None
+
+
+def where_returned(function, eqns):
+    """As `locate_equation`, once the function has returned: what is still computed, such as a view that it returns, is
+    not of the line that called it, but of its return, or where it has several, of the line that computed last."""
+
+    def place():
+        code = getattr(function, "__code__", None)
+        code = None if code is None or internal(code) else code
+        ends = [] if code is None else [n for n in range(0, len(code.co_code), 2) if code.co_code[n] == RETURN]
+        last = next((e.source for e in reversed(eqns) if e.source is not None), None)
+        return Source(code, ends[-1]) if ends and (len(ends) == 1 or last is None) else last or locate_equation()
+
+    return place
 
 
 class Innermost(threading.local):

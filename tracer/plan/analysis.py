@@ -13,6 +13,7 @@ from ...backends.xla.inspected import Inspection, inspected
 from ...backends.xla.op_lines import op_lines
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost
+from ...ir.source import own_lines
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
@@ -52,7 +53,7 @@ def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> 
     looked = inspected(func, is_native, exact)
     text = looked.hlo()
     module, made = parse_module(text), Analysis()
-    steps = XlaSteps(module, op_lines(text), nests_by_target(looked.nests(), is_native))
+    steps = XlaSteps(module, op_lines(text, own_lines(func)), nests_by_target(looked.nests(), is_native))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)
