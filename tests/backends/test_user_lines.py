@@ -22,15 +22,18 @@ import pytest
 from places import ROOT
 
 from wengert import grad, jit, value_and_grad, vmap
-from wengert.backends.native import build
+from wengert.backends.native import build, builtin
 from wengert.backends.native.debug_lines import nest_name, write_perf_entry
 from wengert.backends.native.legal import forms, taken
 from wengert.backends.xla.executables import collecting
 from wengert.backends.xla.op_lines import op_lines
 from wengert.backends.xla.out_of_memory import in_units
 from wengert.backends.xla.places import OURS, run_at
+from wengert.ir.types import type_of
 from wengert.tracer.common.frames import internal
 from wengert.tracer.common.origin import is_user
+from wengert.tracer.program import numpy_call
+from wengert.tracer.program.clock import clocked, is_nest
 
 FILE = __file__
 
@@ -441,6 +444,18 @@ def test_what_comes_from_another_file_has_the_statement_before_it(tmp_path):
         warnings.simplefilter("always")
         version.straight.call(A, 0.0 * B)
     assert {(w.filename, w.lineno) for w in caught} == {(FILE, line_of("near"))}
+
+
+def test_machine_code_that_has_a_name_is_known_as_such():
+    """What it takes is told apart from the rest of a call, and where little is left XLA is not asked."""
+    g = jit(relax, engine="numpy")
+    u = np.ones((60, 60))
+    nest = nest_of(relax, u)
+    g(u)
+    (version,) = versions(g)
+    assert is_nest(builtin(nest)) and builtin(nest).__name__ != "nest"
+    total, inside, _ = clocked(numpy_call.raw(version, [type_of(u)]), [u])
+    assert 0.0 < inside <= total
 
 
 def test_an_entry_of_the_map_is_written_where_python_has_no_way_to(monkeypatch):
