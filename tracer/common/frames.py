@@ -31,8 +31,10 @@ ITERATED = {}  # code without source -> what makes an iterator of a traced array
 CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
 OUTERMOST = 16  # bound: functions around a line that are noted
 RETURN = dis.opmap["RETURN_VALUE"]
+CALLERS = 4096  # bound: code of which `called_name` is kept
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
+_called = {}  # id of code -> (the code, its `called_name`)
 RAISING = set()  # code of ours that raises for the user
 
 
@@ -129,14 +131,27 @@ def callers_of(frame):
     last = frame.f_code.co_qualname.replace(PART, "")
     while at is not None:
         code = at.f_code
-        if code.co_filename == CAPTURE:
+        known = _called.get(id(code))
+        name = known[1] if known is not None and known[0] is code else called_name(code)
+        if name is CAPTURE:
             traced = len(names)
-        elif not internal(code) and not of_library(code):
-            name = code.co_qualname.replace(PART, "")
-            if name != last:  # a part of a function, or recursion
-                names.append(last := name)
+        elif name is not None and name != last:  # a part of a function, or recursion
+            names.append(last := name)
         at = at.f_back
     return tuple(names[:traced][:OUTERMOST][::-1])
+
+
+def called_name(code):
+    """What code counts as among callers: CAPTURE, the name of a function of the user's, or None."""
+    name = None
+    if code.co_filename == CAPTURE:
+        name = CAPTURE
+    elif not internal(code) and not of_library(code):
+        name = code.co_qualname.replace(PART, "")
+    if len(_called) >= CALLERS:
+        _called.clear()
+    _called[id(code)] = code, name
+    return name
 
 
 def function_place(function):
