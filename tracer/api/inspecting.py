@@ -19,7 +19,7 @@ from ..values.speculate import Speculation
 class Inspecting:
     """The part of `Compiled` that runs nothing."""
 
-    def ir(self, *args, passes=True, **kwargs):
+    def ir(self, /, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
         return self.optimised(args, kwargs)[0] if passes else self.captured(args, kwargs)[0].func
 
@@ -63,11 +63,11 @@ class Inspecting:
         """What each leaf of the arguments is called."""
         return names_of(self.signature, *packed_call(args, kwargs))
 
-    def plan(self, *args, measure=False, **kwargs):
+    def plan(self, /, *args, measure=False, **kwargs):
         """The Plan of a call with these arguments."""
         return plan_of(self, args, kwargs, measure)
 
-    def text(self, kind, *args, **kwargs):
+    def text(self, kind, /, *args, **kwargs):
         """What the function becomes for these arguments, as a text of that kind."""
         return stage_text(self, kind, args, kwargs)
 

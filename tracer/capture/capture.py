@@ -13,6 +13,7 @@ from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, WengertError, message
+from ..common.frames import where_returned
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
@@ -210,6 +211,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         containers = Containers(args, kwargs, outside, objects)
         with checked():
             result = result_or_raised(function, args, kwargs, outside)
+        if parent is None:
+            trace.build.locate = where_returned(function, trace.build.eqns)
         del args, kwargs, handles
         places, plans = [], None
         if parent is not None:

@@ -1,5 +1,6 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import dis
 import functools
 import os
 import sys
@@ -29,8 +30,11 @@ GENERATED = "<wengert call>"  # the file that functions in front of a Compiled s
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
 OUTERMOST = 16  # bound: functions around a line that are noted
+RETURN = dis.opmap["RETURN_VALUE"]
+CALLERS = 4096  # bound: code of which `called_name` is kept
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
+_called = {}  # id of code -> (the code, its `called_name`)
 RAISING = set()  # code of ours that raises for the user
 
 
@@ -97,6 +101,20 @@ def locate_equation():
     return None
 
 
+def where_returned(function, eqns):
+    """As `locate_equation`, once the function has returned: what is still computed, such as a view that it returns, is
+    not of the line that called it, but of its return, or where it has several, of the line that computed last."""
+
+    def place():
+        code = getattr(function, "__code__", None)
+        code = None if code is None or internal(code) else code
+        ends = [] if code is None else [n for n in range(0, len(code.co_code), 2) if code.co_code[n] == RETURN]
+        last = next((e.source for e in reversed(eqns) if e.source is not None), None)
+        return Source(code, ends[-1]) if ends and (len(ends) == 1 or last is None) else last or locate_equation()
+
+    return place
+
+
 class Innermost(threading.local):
     """The call that this thread has located last, and the functions around it. The frame itself is not held: it has the
     user's values. quiet: a function that says what `Source.quiet` is now, while that is asked for."""
@@ -114,14 +132,27 @@ def callers_of(frame):
     last = frame.f_code.co_qualname.replace(PART, "")
     while at is not None:
         code = at.f_code
-        if code.co_filename == CAPTURE:
+        known = _called.get(id(code))
+        name = known[1] if known is not None and known[0] is code else called_name(code)
+        if name is CAPTURE:
             traced = len(names)
-        elif not internal(code) and not of_library(code):
-            name = code.co_qualname.replace(PART, "")
-            if name != last:  # a part of a function, or recursion
-                names.append(last := name)
+        elif name is not None and name != last:  # a part of a function, or recursion
+            names.append(last := name)
         at = at.f_back
     return tuple(names[:traced][:OUTERMOST][::-1])
+
+
+def called_name(code):
+    """What code counts as among callers: CAPTURE, the name of a function of the user's, or None."""
+    name = None
+    if code.co_filename == CAPTURE:
+        name = CAPTURE
+    elif not internal(code) and not of_library(code):
+        name = code.co_qualname.replace(PART, "")
+    if len(_called) >= CALLERS:
+        _called.clear()
+    _called[id(code)] = code, name
+    return name
 
 
 def function_place(function):

@@ -16,7 +16,7 @@ import time
 from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
-from ...ir.source import line_name
+from ...ir.source import line_name, own_lines
 from ...ir.types import type_of
 from ..call.contest import taken_types
 from ..call.fallback import Refused
@@ -183,7 +183,7 @@ def of_instructions(here, version, everything):
         return Measured("XLA", why="it runs in pieces, which are not told apart")
     if too_many(version.func):
         return Measured("XLA", why="its loops run too many instructions to be told of each")
-    found = op_times(program, everything, RUNS)
+    found = op_times(program, everything, RUNS, own_lines(version.func))
     if isinstance(found, str):
         return Measured("XLA", why=found)
     steps = [Step(op.name, op.file, op.line, op.scope, op.start, op.duration, op.times, op.fused) for op in found]

@@ -20,7 +20,7 @@ from .page import plan_page
 from .reverse import reverse_mode
 from .shown import plan_text
 from .step import Place, cost_json, derivative_mark
-from .subject import Subject, existing, for_arguments
+from .subject import Subject, existing, for_arguments, means_call
 
 SCHEMA = 1  # fact: of the dict that `Plan.json` gives, as docs/plan.md describes it
 ASKED = 64  # bound: times that a guard is asked, to time it
@@ -49,7 +49,7 @@ class Plan:
 
 def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Plan:
     """The Plan of a compiled function, in a call of its Callee; without arguments, of all programs that there are."""
-    asked = bool(args or kwargs) or (compiled.signature is not None and not compiled.signature.parameters)
+    asked = means_call(compiled, args, kwargs)
     subjects = for_arguments(compiled, args, kwargs) if asked else existing(compiled)
     given = named_leaves(compiled, args, kwargs) if asked else {}
     measured = measured_of(compiled, args, kwargs) if asked and measure else None

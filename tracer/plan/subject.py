@@ -117,6 +117,15 @@ def why_xla(entry: Any, version: Any) -> str:
     return "it would write too much memory as NumPy, which fuses nothing"
 
 
+def means_call(compiled: Any, args: Any, kwargs: Any) -> bool:
+    """Whether arguments are those of a call. None at all are where nothing else can be given, and where nothing need
+    be and there is no program yet; else they stand for all programs that there are."""
+    if args or kwargs or compiled.signature is None:
+        return bool(args or kwargs)
+    taken = compiled.signature.parameters.values()
+    return not taken or not compiled.entries and all(p.default is not p.empty for p in taken)
+
+
 def existing(compiled: Any) -> list[Subject]:
     """All programs of a compiled function, in the order of `explain`."""
     found: dict[Any, Subject] = {}

@@ -15,7 +15,7 @@ from ...ir.text import show
 from ...ir.walk import every_equation
 from ..common.errors import REFUSALS
 from ..common.terminal import several
-from .subject import Subject, existing, for_arguments, refusal_text
+from .subject import Subject, existing, for_arguments, means_call, refusal_text
 
 KINDS = {
     "captured": "the IR as it was captured, before any pass",
@@ -38,7 +38,7 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
     if not isinstance(kind, str) or kind not in KINDS:
         known = "\n".join(f"  {name:<10} {what}" for name, what in KINDS.items())
         raise ValueError(f"there is no text of kind {kind!r}; {compiled.name}.text(kind, *args) takes\n{known}")
-    if kind == "passes" and (args or kwargs):
+    if kind == "passes" and means_call(compiled, args, kwargs):
         return passes_of_call(compiled, args, kwargs)
     subject = subject_of(compiled, kind, args, kwargs)
     if subject.func is None:
@@ -48,8 +48,7 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
 
 def subject_of(compiled: Any, kind: str, args: Any, kwargs: Any) -> Subject:
     """The program that is meant: of several between which data choose, the one that was right last."""
-    takes = compiled.signature is None or compiled.signature.parameters
-    if args or kwargs or not takes:
+    if means_call(compiled, args, kwargs):
         found = for_arguments(compiled, args, kwargs)
     else:
         found = existing(compiled)

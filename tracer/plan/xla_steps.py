@@ -25,11 +25,12 @@ SHOWN = 5  # operations of a step that are named
 
 
 class XlaSteps:
-    """module: of the executable; nests: {target: (cost, lines' costs, place, what it is)} of the nests in it."""
+    """module: of the executable; nests: {target: (cost, lines' costs, place, what it is)} of the nests in it; own: the
+    (file, line) of the program's lines, where they are known."""
 
-    def __init__(self, module: Module, nests: dict[str, Any]) -> None:
+    def __init__(self, module: Module, nests: dict[str, Any], own: Any = ()) -> None:
         self.module, self.nests, self.by_line = module, nests, LineCosts()
-        self.marks = {name: hlo_place(found) for name, found in module_lines(module).items()}
+        self.marks = {name: hlo_place(found) for name, found in module_lines(module, own).items()}
         self.costs = Costs(module, lambda i: nests[i.target][0] if i.target in nests else None)
         self.numbers: dict[str, int] = {}  # instruction of the entry -> the number of its step
         self.steps = self.of(module.entry, 1)
