@@ -47,7 +47,7 @@ class XlaSteps:
             elif i.opcode not in FREE and not scalar_copy(i):
                 found.append(self.step(i, named, readers, runs))
             elif within and i.opcode not in FREE:
-                self.note(i, self.costs.of(i, named).times(1 if runs is None else runs), named, runs)
+                self.note(i, self.costs.of(i, named), 1 if runs is None else runs)
             if computation == self.module.entry:
                 self.numbers[i.name] = len(found)
         return found
