@@ -211,14 +211,13 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         containers = Containers(args, kwargs, outside, objects)
         with checked():
             result = result_or_raised(function, args, kwargs, outside)
-        if parent is None:
-            trace.build.locate = where_returned(function, trace.build.eqns)
         del args, kwargs, handles
         places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
             result = without_instances(result)
         else:
+            trace.build.locate = where_returned(function, trace.build.eqns)
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
             plans = containers.plans(result)
