@@ -191,12 +191,6 @@ def capture(
     return attempt() if choices is None else attempts(choices, attempt)
 
 
-def locate_returns(trace, function):
-    """From now on, what is computed is of the line where the user's function has returned."""
-    if trace.parent is None:
-        trace.build.locate = where_returned(function, trace.build.eqns)
-
-
 def _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared, given=()):
     """One attempt of `capture`, in its trace."""
     with trace:
@@ -217,13 +211,13 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         containers = Containers(args, kwargs, outside, objects)
         with checked():
             result = result_or_raised(function, args, kwargs, outside)
-        locate_returns(trace, function)
         del args, kwargs, handles
         places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
             result = without_instances(result)
         else:
+            trace.build.locate = where_returned(function, trace.build.eqns)
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
             plans = containers.plans(result)
