@@ -8,12 +8,11 @@ from ...ir.core import Lit, Value
 from ...ir.source import hint_name
 from ..common.errors import NumericalError, message
 from .iterations import iterations
-from .spelling import assigned, expression, spelling_of, stored_into
+from .spelling import STORES, assigned, expression, spelling_of, stored_into
 from .walk import INTO, MOVED, Arrived, Birth
 from .words import SAID, ufunc_name
 
 NAMES = {"nan": "NaN", "inf": "an infinity"}
-STORES = {"dynamic_update_slice", "scatter"}
 MOST = 4  # bound: operands and results that a message names
 
 

@@ -279,6 +279,44 @@ def test_methods_leave_their_object_as_it_was():
     assert error.result == "self.w[1], which the function stores"
 
 
+@pytest.mark.parametrize("make", [jit, lambda f, **kw: grad(jit(f, **kw)), lambda f, **kw: vmap(jit(f, **kw), (0, None))])
+def test_the_variable_of_a_loop_that_may_end_early(make):
+    def early(x, n):
+        s = x
+        for i in range(1, n):  # noqa: B007, for the message
+            s = s - 0.01
+            for j in range(3):
+                if j == 1:
+                    break
+                s = s + np.sqrt(s) * 1e-6
+        return s
+
+    x = np.array([1e9, 0.6]) if make(early).__name__.startswith("vmap") else 0.6
+    error = blamed(make(early, debug="nan"), x, 100)
+    assert "i = 61) of" in str(error) and "j = 0) of" in str(error) and iterations(error) == (60, 0)
+
+
+def test_a_variable_that_is_not_computed_is_not_told():
+    def strides(x, first, n, step):
+        for i in range(first, n, step):  # noqa: B007, for the message
+            x = x - 0.01
+            x = x + np.sqrt(x) * 1e-6
+        return x
+
+    assert "i = 182)" in str(blamed(jit(strides, debug="nan"), 0.6, 2, 1000, 3))
+    assert "60 (counted from 0) of" in str(blamed(grad(jit(strides, debug="nan")), 0.6, 2, 1000, 3))
+
+
+def test_an_operand_that_was_stored_into_is_called_by_its_name():
+    def stored(x):
+        u = x.copy()
+        u[1] = -1.0
+        v = np.log(u)
+        return v
+
+    assert list(blamed(jit(stored, debug="nan"), np.ones(3)).operands) == ["u[1]"]
+
+
 def test_a_variable_is_of_the_number_and_no_other_that_is_made_of_it():
     def layer(x, w):
         return np.tanh(x @ w)
