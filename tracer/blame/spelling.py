@@ -40,6 +40,17 @@ def expression(source):
     return text if len(text) <= MOST else text[: MOST - 3] + "..."
 
 
+def operand_text(eqn, k):
+    """The text of operand k of an equation, where that stands in the expression as such; None where it does not."""
+    node = None if eqn.source is None or eqn.source.mark else nodes(eqn.source.file)[1].get(eqn.source.position())
+    parts = {ast.Call: lambda n: n.args, ast.BinOp: lambda n: [n.left, n.right], ast.UnaryOp: lambda n: [n.operand]}
+    found = parts[type(node)](node) if type(node) in parts else ()
+    if len(found) != len(eqn.operands) or isinstance(node, ast.Call) and node.keywords:
+        return None
+    text = " ".join(ast.unparse(found[k]).split())
+    return text if len(text) <= MOST else None
+
+
 def statement(source):
     """The innermost statement around an instruction, or None."""
     line, end, *_ = source.position()

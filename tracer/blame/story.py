@@ -7,8 +7,8 @@ import numpy as np
 from ...ir.core import Lit, Value
 from ...ir.source import hint_name
 from ..common.errors import NumericalError, message
-from .iterations import iterations
-from .spelling import STORES, assigned, expression, spelling_of, stored_into
+from .iterations import iterations, one_place
+from .spelling import STORES, assigned, expression, operand_text, spelling_of, stored_into
 from .walk import INTO, MOVED, Arrived, Birth
 from .words import SAID, ufunc_name
 
@@ -117,7 +117,9 @@ def operands_of(birth):
     for k, (atom, x) in enumerate(zip(eqn.operands, birth.operands)):
         if isinstance(atom, Lit):
             continue
-        name = spelling_of(atom) or f"operand {k}"
+        name = spelling_of(atom)
+        if name is None or is_within(atom, eqn):  # the expression has no name of its own for what is made within it
+            name = operand_text(eqn, k) or f"operand {k}"
         if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
             name = kept
         if "elementwise" in eqn.op.traits:
@@ -129,6 +131,13 @@ def operands_of(birth):
         elif x.dtype.kind in "fc":
             found.append((name, summary(x)))
     return found[:MOST]
+
+
+def is_within(atom, eqn):
+    """Whether a value was made by the very instruction of the user's that an equation is of, and has no name."""
+    made = atom.eqn.source if getattr(atom, "eqn", None) is not None and not hint_name(atom) else None
+    source = eqn.source
+    return made is not None and source is not None and not made.mark and not source.mark and one_place(made, source)
 
 
 def kept_value(atom):
