@@ -151,7 +151,7 @@ def births(eqn, xs, results, words):
         return
     if eqn.op.name == "cast" and results[0].type.kind in "iu" and xs[0].type.kind == "f" and "invalid" in words:
         yield "invalid", 0, is_unbounded(xs[0])
-    if eqn.op.name == "quotient" and "divide" in words:
+    if eqn.op.name in ("quotient", "rem") and xs[1].type.kind in "iu" and "divide" in words:
         yield "divide", 0, OPS["eq"](xs[1], Lit(0, xs[1].type))
     for k, r in enumerate(results):
         if not r.type.size or r.type.kind not in "fc":

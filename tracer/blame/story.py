@@ -7,13 +7,12 @@ import numpy as np
 from ...ir.core import Lit, Value
 from ...ir.source import hint_name
 from ..common.errors import NumericalError, message
-from .iterations import iterations
-from .spelling import assigned, expression, spelling_of, stored_into
+from .iterations import iterations, one_place
+from .spelling import STORES, assigned, expression, operand_text, spelling_of, stored_into
 from .walk import INTO, MOVED, Arrived, Birth
 from .words import SAID, ufunc_name
 
 NAMES = {"nan": "NaN", "inf": "an infinity"}
-STORES = {"dynamic_update_slice", "scatter"}
 MOST = 4  # bound: operands and results that a message names
 
 
@@ -126,7 +125,9 @@ def operands_of(birth):
         index, at = birth.step.index, birth.step.index
         if "elementwise" in eqn.op.traits:
             atom, at = unspread(atom, index)
-        name = spelling_of(atom) or f"operand {k}"
+        name = spelling_of(atom)
+        if name is None or is_within(atom, eqn):  # the expression has no name of its own for what is made within it
+            name = operand_text(eqn, k) or f"operand {k}"
         if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
             name = kept
         if "elementwise" in eqn.op.traits:
@@ -150,6 +151,13 @@ def unspread(atom, index):
         index = tuple([index[d] if n != 1 else 0 for n, d in zip(atom.type.shape, eqn.attrs["dims"])])
         eqn = atom.eqn
     return atom, index
+
+
+def is_within(atom, eqn):
+    """Whether a value was made by the very instruction of the user's that an equation is of, and has no name."""
+    made = atom.eqn.source if getattr(atom, "eqn", None) is not None and not hint_name(atom) else None
+    source = eqn.source
+    return made is not None and source is not None and not made.mark and not source.mark and one_place(made, source)
 
 
 def kept_value(atom):

@@ -279,39 +279,6 @@ def test_methods_leave_their_object_as_it_was():
     assert error.result == "self.w[1], which the function stores"
 
 
-def test_a_variable_is_of_the_number_and_no_other_that_is_made_of_it():
-    def layer(x, w):
-        return np.tanh(x @ w)
-
-    def loss(ws, x):
-        for w in ws:
-            x = layer(x, w)
-        return np.sqrt(np.sum(x * x, axis=1)).mean()
-
-    x = np.ones((4, 2))
-    x[3] = 0.0
-    error = blamed(grad(jit(loss, debug="nan")), [np.eye(2), np.eye(2)], x)
-    assert error.text == "return np.sqrt(np.sum(x * x, axis=1)).mean()"
-    assert (error.variable, error.index, error.result) == (None, (3, 0), "result[0][0, 0]")
-
-
-def test_the_list_or_dict_that_gets_a_number_is_named():
-    def kept(x, *, into):
-        into["all"].append(np.log(x))
-        return x
-
-    def first(seen, x):
-        seen["low"] = np.log(x)
-        return {"x": [x, x + 1.0]}
-
-    into = {"all": []}
-    for _ in range(2):
-        error = blamed(jit(kept, debug="nan"), -1.0, into=into)
-        assert error.result == "into['all'][0], which the function writes" and into == {"all": []}
-    assert blamed(jit(first, debug="nan"), {}, -1.0).result == "argument 0['low'], which the function writes"
-    assert blamed(jit(lambda s, x: (s.append(x), [np.sqrt(x)]), debug="nan"), [], -1.0).result == "result[1][0]"
-
-
 def test_draws_are_those_of_the_call():
     def drawn(rng, n):
         s = 0.0

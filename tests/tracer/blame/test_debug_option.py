@@ -272,3 +272,10 @@ def test_a_number_of_another_kind_than_it_has_is_not_made():
     """What data leave an int or a float is both until it is returned: an infinity is no int there."""
     assert jit(either, debug="invalid")(np.array([2.0, 1.0])) == np.inf
     assert type(jit(either, debug="invalid")(np.array([2.0, 2.0]))) is int
+
+
+def test_remainders_of_integers_divide_too():
+    a, b = np.array([1, 2]), np.array([1, 0])
+    for f in (lambda a, b: a % b, lambda a, b: a // b, np.fmod):
+        with pytest.raises(NumericalError, match="divide by zero"):
+            jit(f, debug="divide")(a, b)
