@@ -27,16 +27,17 @@ class Source:
 
     rules: the rules of the user's that made the equation in place of what stood there; callers: the qualified names of
     the user's functions around the one it stands in, the outermost first, as far as that is known; lanes: how many
-    leading axes of its values number the lanes of a `vmap`.
+    leading axes of its values number the lanes of a `vmap`; quiet: floating-point errors nobody is to hear of there.
     """
 
-    __slots__ = ("code", "lasti", "mark", "rules", "callers", "lanes")
+    __slots__ = ("code", "lasti", "mark", "rules", "callers", "lanes", "quiet")
     code: CodeType
     lasti: int
     mark: str
     rules: tuple[Any, ...]
     callers: tuple[str, ...]
     lanes: int
+    quiet: tuple[str, ...]
 
     def __init__(
         self,
@@ -46,9 +47,10 @@ class Source:
         rules: tuple[Any, ...] = (),
         callers: tuple[str, ...] = (),
         lanes: int = 0,
+        quiet: tuple[str, ...] = (),
     ) -> None:
         self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
-        self.callers, self.lanes = callers, lanes
+        self.callers, self.lanes, self.quiet = callers, lanes, quiet
 
     def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
@@ -64,7 +66,7 @@ class Source:
 
     def _like(self, mark: str, rules: tuple[Any, ...], lanes: int) -> Source:
         """The same place, of an equation that was derived otherwise."""
-        return Source(self.code, self.lasti, mark, rules, self.callers, lanes)
+        return Source(self.code, self.lasti, mark, rules, self.callers, lanes, self.quiet)
 
     def position(self) -> Position:
         """(line, end line, column, end column), any of which may be None."""
@@ -116,6 +118,7 @@ class KeptSource(Source):
     ) -> None:
         """kept: (file, qualified name of the function, position)."""
         self.kept, self.mark, self.rules, self.callers, self.lanes = kept, mark, rules, callers, lanes
+        self.quiet = ()
 
     def _like(self, mark: str, rules: tuple[Any, ...], lanes: int) -> KeptSource:
         return KeptSource(self.kept, mark, rules, self.callers, lanes)
@@ -144,6 +147,22 @@ def line_name(file: str | None, line: int | None, mark: str = "") -> str:
 def code_place(source: Any) -> tuple[str, str, int, str] | None:
     """(file, qualified name of the function, line, mark) of an equation's source; None where it has none."""
     return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
+
+
+def own_lines(func: Any) -> set[tuple[str, int]]:
+    """(file, line) of all lines that a function's equations and those in its regions are of, as `encodable` texts."""
+    found = set()
+    for eqn in func.eqns:
+        if (place := code_place(eqn.source)) is not None:
+            found.add((encodable(place[0]), place[2]))
+        for region in eqn.regions():
+            found |= own_lines(region)
+    return found
+
+
+def encodable(text: str) -> str:
+    """A text that UTF-8 can write: names of files may hold bytes that are none, which Python shows as surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def positions_of(code: CodeType) -> list[Position]:

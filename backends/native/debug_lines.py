@@ -13,7 +13,7 @@ import ctypes
 import os
 import sys
 
-from ...ir.source import code_place, line_name
+from ...ir.source import code_place, encodable, line_name
 from ...ir.walk import every_equation
 
 VARIABLE, OFF = "WENGERT_PERF", ("", "0")
@@ -48,7 +48,7 @@ def nest_name(place):
     if place is None:
         return "nest"
     file, name, line, mark = place
-    return f"nest {name} {line_name(file, line, mark)}"
+    return encodable(f"nest {name} {line_name(file, line, mark)}")
 
 
 class DebugMetadata:
@@ -102,7 +102,7 @@ class DebugMetadata:
 def llvm_string(text):
     """A text as LLVM writes it."""
     plain = lambda b: 32 <= b < 127 and b not in b'"\\'
-    return '"' + "".join(chr(b) if plain(b) else f"\\{b:02X}" for b in text.encode()) + '"'
+    return '"' + "".join(chr(b) if plain(b) else f"\\{b:02X}" for b in encodable(text).encode()) + '"'
 
 
 # -- perf ------------------------------------------------------------------------------------------

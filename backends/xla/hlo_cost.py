@@ -62,11 +62,16 @@ class Costs:
 
     def repeated(self, instruction):
         """A loop: its body, and the test that goes before each trip and behind the last."""
-        body, test = (sum(map(self.computation, instruction.called(kind)), ZERO) for kind in ("body", "condition"))
-        trips = instruction.trips
-        if self.once:
-            return body + test
-        return (body + test).unsure() if trips is None else body.times(trips) + test.times(trips + 1)
+        body = sum(map(self.computation, instruction.called("body")), ZERO)
+        trips, tests = instruction.trips, self.tests(instruction)
+        if self.once or trips is not None:
+            return body.times(1 if self.once else trips) + tests
+        return (body + tests).unsure()
+
+    def tests(self, instruction):
+        """All tests of a loop."""
+        each = sum(map(self.computation, instruction.called("condition")), ZERO)
+        return each.times(1 if self.once or instruction.trips is None else instruction.trips + 1)
 
     def called(self, instruction, named):
         found = self.foreign(instruction)

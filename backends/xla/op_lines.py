@@ -16,26 +16,31 @@ WITHIN = "calls", "to_apply", "body"  # attributes that name the computation an 
 DERIVED = re.compile(r" of [^/]*:\d+$")  # how the scope of a derivative ends
 
 
-def op_lines(compiled_text):
+def op_lines(compiled_text, own=()):
     """{name of an HLO instruction: (file, line, scope)} of an executable's text, `compiled.as_text()`.
 
+    own: the (file, line) of the program's lines, where they are known: jax keeps what some of its functions are traced
+    to, and gives it to all programs with the place of the first, so other places tell nothing.
     file: as Python names it; line: from 1; scope: the functions of the user's that the instruction is in, and of what
     it is the derivative, parted by "/": "" at the outermost. An instruction that XLA has made without saying of what
-    has the place of the last instruction within it, and is left out where there is none. Of one that XLA has made of
-    two (`a/mul;b/add`) it tells what their stacks have in common; such a one has the place of the first, where another
-    instruction is of that, or of the same derivative of a line.
+    has the place of the last instruction within it, else of what it reads or what reads it, and is left out where there
+    is none. Of one that XLA has made of two (`a/mul;b/add`) it tells what their stacks have in common; such a one has
+    the place of the first, where another instruction is of that, or of the same derivative of a line.
     """
-    return module_lines(parse_module(compiled_text))
+    return module_lines(parse_module(compiled_text), own)
 
 
-def module_lines(module):
+def module_lines(module, own=()):
     """The same of a `hlo_text.Module`."""
     place_of, found, last, calls, merged, named = place_reader(module.head), {}, {}, {}, {}, {}
-    products = set()
-    for computation, i in ((name, i) for name, inside in module.computations.items() for i in inside):
-        entries = i.metadata
+    # what combines two numbers in a reduction: jax makes it once for all programs, with the line of the first
+    reducers = {name for i in module.instructions if i.opcode != "call" for name in i.called("to_apply")}
+    products, lost = set(), {}
+    computations = [(name, i) for name, inside in module.computations.items() if name not in reducers for i in inside]
+    for computation, i in computations:
+        entries, called = i.metadata, i.called(*WITHIN)
         place, op = place_of(entries), entries.get("op_name", "")
-        if place is not None:
+        if place is not None and (not own or place in own):
             found[i.name], last[computation] = (*place, scope_of(op.partition(";")[0])), i.name
             if op.endswith("/dot_general"):
                 products.add(i.name)
@@ -43,14 +48,19 @@ def module_lines(module):
                 merged[i.name] = op
             else:
                 named[op] = named[scope_of(op)] = found[i.name]
-        elif called := i.called(*WITHIN):
+            continue
+        if called and called[0] not in reducers:
             calls[i.name] = called[0]
+        if place is not None or called:
+            lost[i.name] = i.operands
     for name, op in merged.items():
         first = op.partition(";")[0]
         scope = scope_of(first)
         found[name] = named.get(first) or (DERIVED.search(scope) and named.get(scope)) or found[name]
     found.update((name, found[last[called]]) for name, called in calls.items() if called in last)
-    return found | laid_out_products(module, found, products)
+    found |= laid_out_products(module, found, products)
+    place_by_neighbours(found, lost, module)
+    return found
 
 
 def laid_out_products(module, found, products):
@@ -64,6 +74,18 @@ def laid_out_products(module, found, products):
                 if operand in unknown and (behind := products & set(bitcasts(module, step, k))):
                     more[operand] = found[behind.pop()]
     return more
+
+
+def place_by_neighbours(found, lost, module):
+    """Give instructions without a place that of what they read, in the order in which they run, else of the first that
+    reads them. lost: {name: names of what it reads}"""
+    for name, reads in lost.items():
+        if name not in found and (place := next((found[x] for x in reads if x in found), None)):
+            found[name] = place
+    for i in module.instructions:
+        for x in i.operands:
+            if x in lost and x not in found and i.name in found:
+                found[x] = found[i.name]
 
 
 def bitcasts(module, step, position):

@@ -35,9 +35,9 @@ class OpTime:
         self.file, self.line, self.scope = place
 
 
-def op_times(program, leaves, runs=3):
+def op_times(program, leaves, runs=3, own=()):
     """[an OpTime] of the quickest of some runs of a `dispatch.Program` that has been compiled for such leaves, in the
-    order they began; in words, why there is none."""
+    order they began; in words, why there is none. own: as of `op_lines`."""
     if not all(hasattr(jax.profiler, name) for name in NEEDED):
         return f"jax {jax.__version__} has no jax.profiler.ProfileData"
     with wide():
@@ -46,7 +46,7 @@ def op_times(program, leaves, runs=3):
         found = recorded(lambda: wait(program(*leaves)), 1 if once else runs, {i.name for i in module.instructions})
     if isinstance(found, str):
         return found
-    places, outer = module_lines(module), {i.name for i in module.instructions if i.opcode in OUTER}
+    places, outer = module_lines(module, own), {i.name for i in module.instructions if i.opcode in OUTER}
     fused, best = fused_lines(module, places), None
     for events in found.values():
         mine = [e for e in events if e[0] == module.name and e[1] not in outer]

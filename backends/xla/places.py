@@ -17,7 +17,7 @@ import types
 import jax
 from jax.extend import source_info_util
 
-from ...ir.source import COMPILED, code_place, line_name
+from ...ir.source import COMPILED, code_place, encodable, line_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 OURS = (
@@ -75,6 +75,7 @@ def by_line(order):
 def user_frame(file, name, line, mark, callers=()):
     """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it: the functions
     around it, its own, and what it is the derivative of."""
+    file = encodable(file)
     code = TEMPLATE.replace(
         co_filename=file,
         co_name=name.rpartition(".")[2] + COMPILED,

@@ -22,7 +22,7 @@ import pytest
 from places import ROOT
 
 from wengert import grad, jit, value_and_grad, vmap
-from wengert.backends.native import build
+from wengert.backends.native import build, builtin
 from wengert.backends.native.debug_lines import nest_name, write_perf_entry
 from wengert.backends.native.legal import forms, taken
 from wengert.backends.xla.executables import collecting
@@ -31,6 +31,8 @@ from wengert.backends.xla.places import OURS, run_at
 from wengert.ir.amounts import in_units
 from wengert.tracer.common.frames import internal
 from wengert.tracer.common.origin import is_user
+from wengert.tracer.program import numpy_call
+from wengert.tracer.program.clock import clocked, is_nest
 
 FILE = __file__
 
@@ -457,6 +459,18 @@ def test_what_comes_from_another_file_has_the_statement_before_it(tmp_path):
     assert {(w.filename, w.lineno) for w in caught} == {(FILE, line_of("near"))}
 
 
+def test_machine_code_that_has_a_name_is_known_as_such():
+    """What it takes is told apart from the rest of a call, and where little is left XLA is not asked."""
+    g = jit(relax, engine="numpy")
+    u = np.ones((60, 60))
+    nest = nest_of(relax, u)
+    g(u)
+    (version,) = versions(g)
+    assert is_nest(builtin(nest)) and builtin(nest).__name__ != "nest"
+    total, inside, _ = clocked(numpy_call.raw(version, [np.ndarray]), [u])
+    assert 0.0 < inside <= total
+
+
 def test_an_entry_of_the_map_is_written_where_python_has_no_way_to(monkeypatch):
     monkeypatch.setattr("wengert.backends.native.debug_lines.ctypes.pythonapi", object())
     path = f"/tmp/perf-{os.getpid()}.map"
@@ -475,3 +489,46 @@ def test_what_is_excluded_is_ours_alone():
     package = inspect.getfile(jit).partition("tracer")[0]
     assert excluded(f"{package}backends/xla/lower.py") and excluded(f"{package}tracer/api/jit.py") and excluded("<wengert call>")
     assert not any(map(excluded, (f"{package}examples/digits.py", f"{package}tests/backends/x.py", FILE, "<string>", ROOT / "README.md")))
+
+
+# -- places of other programs, and odd ones ----------------------------------------------------------
+
+
+def function_in(file, text):
+    """`f` of a text that stands in a file of that name."""
+    space = {"np": np}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("text", ("np.cumprod(x)", "np.linalg.solve(np.outer(x, x) + 3 * np.eye(len(x)), x)"))
+def test_no_instruction_has_the_line_of_another_program(text):
+    """jax traces some functions of its own once for all who call them, and keeps the lines of the first."""
+    x = np.linspace(0.5, 1.5, 11)
+    for line, file in enumerate(("first to call.py", "second to call.py"), 2):
+        blank = "\n" * (line - 2)
+        run = jit(function_in(file, f"{blank}def f(x):\n    return {text}"), engine="xla")
+        run(x)
+        (trace,) = run.plan(x, measure=True).json()["traces"]
+        places = {(p["file"], p["line"]) for s in trace["steps"] for p in s["lines"]}
+        assert places == {(file, line)}
+        assert {(p["file"], p["line"]) for p in trace["lines"]} == {(file, line)}
+
+
+def test_a_view_that_is_returned_is_of_the_users_line():
+    def viewed(x):
+        y = np.fft.fft(x)
+        return y.T.imag
+
+    sources = [(e.op.name, e.source.line - viewed.__code__.co_firstlineno) for e in jit(viewed).ir(np.ones(4)).eqns]
+    assert sources[-1] == ("imag", 2) and {line for _, line in sources} == {1, 2}
+
+
+@pytest.mark.parametrize("engine", ("xla", "numpy"))
+def test_names_of_files_that_are_no_utf8(engine, monkeypatch):
+    monkeypatch.setenv("WENGERT_PERF", "1")
+    text = "def f(x):\n    for _ in range(3):\n        x = np.sin(x) * x\n    return x.sum()"
+    f, x = function_in(f"caf\udce9 {engine}.py", text), np.linspace(0.0, 1.0, 5)
+    np.testing.assert_allclose(jit(f, engine=engine)(x), f(x), rtol=1e-12)
+    assert grad(f)(x).shape == (5,)
+    assert str(jit(f, engine=engine).plan(x)).count(" program")

@@ -19,7 +19,7 @@ from ..values.speculate import Speculation
 class Inspecting:
     """The part of `Compiled` that runs nothing."""
 
-    def ir(self, *args, passes=True, **kwargs):
+    def ir(self, /, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
         return self.optimised(args, kwargs)[0] if passes else self.captured(args, kwargs)[0].func
 
@@ -27,8 +27,12 @@ class Inspecting:
         """-> (the IR function that these arguments lead to, and what `captured` gives). watch, log: as of
         `ir.pipeline.run`."""
         captured, *rest = self.captured(args, kwargs)
+        return self.passed(captured, watch, log), captured, *rest
+
+    def passed(self, captured, watch=None, log=None):
+        """The IR function that the passes make of a Captured."""
         given = {"rules": rules.applying(exact=self.exact), "known": captured.bounded, "watch": watch, "log": log}
-        return optimise(captured.func, exact=self.exact, notes=captured.notes, **given), captured, *rest
+        return optimise(captured.func, exact=self.exact, notes=captured.notes, **given)
 
     def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
@@ -59,11 +63,11 @@ class Inspecting:
         """What each leaf of the arguments is called."""
         return names_of(self.signature, *packed_call(args, kwargs))
 
-    def plan(self, *args, measure=False, **kwargs):
+    def plan(self, /, *args, measure=False, **kwargs):
         """The Plan of a call with these arguments."""
         return plan_of(self, args, kwargs, measure)
 
-    def text(self, kind, *args, **kwargs):
+    def text(self, kind, /, *args, **kwargs):
         """What the function becomes for these arguments, as a text of that kind."""
         return stage_text(self, kind, args, kwargs)
 

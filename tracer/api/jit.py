@@ -193,7 +193,13 @@ def debug_of(function, asked=None):
     if asked is not None:
         return asked if isinstance(asked, Debug) else Debug(asked)
     inner = getattr(getattr(function, "compiled", None), "debug", None)
-    return inner if inner is not None or not ENVIRONMENT else Debug(ENVIRONMENT)
+    if inner is not None or not ENVIRONMENT:
+        return inner
+    try:
+        return Debug(ENVIRONMENT)
+    except ValueError as error:
+        error.add_note(f"It was asked for by WENGERT_DEBUG={os.environ.get('WENGERT_DEBUG')} in the environment.")
+        raise
 
 
 def compiled_as(make, function, kind, details, **options):

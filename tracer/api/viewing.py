@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ..plan.subject import means_call
 from ..view.model import PageModel, nothing_to_show
 from ..view.page import Page, page_html, written_page
 
@@ -28,7 +29,7 @@ class Viewing:
         Returns the page: `.path`, `.open()` shows it in the browser, a notebook shows it in a frame.
         Raises UnsupportedError where there is no program: before the first call, and of what only plain Python runs.
         """
-        given = (args, kwargs) if args or kwargs else (None, None)
+        given = (args, kwargs) if means_call(self.callee.compiled, args, kwargs) else (None, None)
         return view_page([self.callee], [given], path)
 
 

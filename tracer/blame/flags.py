@@ -18,8 +18,8 @@ BOTH_POLES = {"atanh", "erf_inv"}  # at -1 and 1
 class BirthFlags:
     """Makes programs that tell of `words`. key(eqn, word): which of the `count` flags tells of it, None: none does."""
 
-    def __init__(self, words, count=1, key=lambda eqn, word: 0):
-        self.words, self.count, self.key = words, count, key
+    def __init__(self, words, count=1, key=None):
+        self.words, self.count, self.key = words, count, key or (lambda eqn, word: None if is_quiet(eqn, word) else 0)
 
     def program(self, func):
         """`func` with its flags behind the results."""
@@ -103,6 +103,11 @@ INSIDE = {"cond": BirthFlags.cond, "call": BirthFlags.call, "apart": BirthFlags.
 INSIDE |= {"map": BirthFlags.map, "loop": BirthFlags.loop}
 
 
+def is_quiet(eqn, word):
+    """Whether nobody is to hear of a word where an equation stands, within an `np.errstate` of the user's."""
+    return eqn.source is not None and word in eqn.source.quiet
+
+
 def with_unread(func, types):
     """`func` with further parameters that it does not read."""
     with Builder(func.name) as build:
@@ -146,7 +151,7 @@ def births(eqn, xs, results, words):
         return
     if eqn.op.name == "cast" and results[0].type.kind in "iu" and xs[0].type.kind == "f" and "invalid" in words:
         yield "invalid", 0, is_unbounded(xs[0])
-    if eqn.op.name == "quotient" and "divide" in words:
+    if eqn.op.name in ("quotient", "rem") and xs[1].type.kind in "iu" and "divide" in words:
         yield "divide", 0, OPS["eq"](xs[1], Lit(0, xs[1].type))
     for k, r in enumerate(results):
         if not r.type.size or r.type.kind not in "fc":

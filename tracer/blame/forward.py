@@ -7,7 +7,7 @@ from ...ir.core import Builder
 from ...ir.ops.control import evaluate
 from ...ir.walk import every_equation
 from ..guards.float_errors import risky
-from .flags import INSIDE, BirthFlags, births
+from .flags import INSIDE, BirthFlags, births, is_quiet
 from .iterations import one_place
 from .replay import branch_taken, lane, loop_parts, value_at
 from .walk import Birth, LoopTrip, PathStep, first_place
@@ -24,7 +24,8 @@ def first_birth(replay, func, operands, words, trips=(), of=None):
             found = first_inside(replay, eqn, xs, words, trips, of)
         env.update(zip(eqn.results, replay.run(eqn, xs), strict=True))
         if eqn.op.name not in INSIDE:
-            found = birth_of(eqn, xs, [env[r] for r in eqn.results], words, trips) if is_of(eqn, of) else None
+            asked = words if of is not None else [w for w in words if not is_quiet(eqn, w)]
+            found = birth_of(eqn, xs, [env[r] for r in eqn.results], asked, trips) if is_of(eqn, of) else None
         if found is not None:
             return found
     return None
@@ -32,7 +33,7 @@ def first_birth(replay, func, operands, words, trips=(), of=None):
 
 def birth_of(eqn, xs, results, words, trips):
     """What one equation bears on arrays -> (word, Birth), or None."""
-    if not risky(eqn):
+    if not words or not risky(eqn):
         return None
     with Builder("births") as build:
         given = [build.param(x.type) for x in eqn.operands], [build.param(r.type) for r in eqn.results]
@@ -62,7 +63,7 @@ def first_inside(replay, eqn, xs, words, trips, of):
             if found is not None:
                 return found
         return None
-    flags = BirthFlags(words, key=lambda e, word: 0 if is_of(e, of) else None)
+    flags = BirthFlags(words, key=None if of is None else lambda e, word: 0 if is_of(e, of) else None)
     trip = int(replay.compiled(("first", eqn, words, of), lambda: flags.first_trip(eqn), xs)[0])
     if trip < 0:
         return None
@@ -83,7 +84,7 @@ def warned_lines(replay, func, operands, words):
     keys = {}
 
     def key(eqn, word):
-        if eqn.source is None:
+        if eqn.source is None or is_quiet(eqn, word):
             return None
         more = ", in the derivative of this line" if eqn.source.mark else ""
         at = eqn.source.file, eqn.source.line, numpy_warning(word, eqn) + more

@@ -5,11 +5,12 @@ stretches and of the trips of one; its equations, marked as a derivative's, comp
 at the loop's own line without that mark is the variable of `for i in range(...)`.
 """
 
+import ast
 from typing import NamedTuple
 
 from ...ir.core import Lit
 from ...ir.ops.control import COUNTER
-from .spelling import loop_variable
+from .spelling import loop_variable, written_number
 
 
 class Iteration(NamedTuple):
@@ -53,8 +54,21 @@ def iteration(trip, inside):
     elif inside:
         at = next((known[p] for p in body.params if p in known and is_counted(body, source, p)), at)
     name, over = loop_variable(source) or (None, None)
-    value = followed(body, source, known, counter, False)[1] if name and over == "range" else None
+    value = None if over is None else ranged(over, at)
+    if over is not None and value is None:
+        last, value = followed(body, source, known, counter, False)
+        value = None if last is counter else value  # where nobody reads the variable it may not be computed
     return Iteration(source, at, name if value is not None else None, value, bool(source.mark))
+
+
+def ranged(over, at):
+    """The variable of a loop over a `range` of these arguments, in an iteration; None where none are written."""
+    if not over or any(isinstance(x, ast.Starred) for x in over):
+        return None
+    start, step = written_number(over[0]), 1 if len(over) < 3 else written_number(over[2])
+    if len(over) == 1:
+        return at
+    return None if start is None or step is None else start + at * step
 
 
 def followed(body, source, known, counter, marked):
@@ -63,7 +77,8 @@ def followed(body, source, known, counter, marked):
     of, last = {counter}, counter
     for eqn in body.eqns:
         here = eqn.source is not None and one_place(eqn.source, source) and bool(eqn.source.mark) == marked
-        if not here or len(eqn.results) != 1 or eqn.results[0].type is not COUNTER or eqn.regions():
+        more = not marked and eqn.op.name == "add" and eqn.operands == (counter, Lit(1, COUNTER))  # for the next trip
+        if more or not here or len(eqn.results) != 1 or eqn.results[0].type is not COUNTER or eqn.regions():
             continue
         if not all(isinstance(x, Lit) or x in known for x in eqn.operands):
             if of.intersection(eqn.operands):

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..common import pytree
 from ..common.errors import NumericalError, message
-from ..common.frames import locate, without_internals
+from ..common.frames import INNERMOST, locate, without_internals
+from ..guards.float_errors import RAISED
 from .words import CALLED, MADE_BY, REACHING
 
 
@@ -44,10 +45,13 @@ class PlainCall:
 
 
 @contextlib.contextmanager
-def hearing():
+def hearing(warns):
     """Around a trace: what NumPy tells of while it computes with numbers that are known by then, as a list of (word,
-    line)."""
+    line). What is captured within an `np.errstate` of the user's says what is not to be heard of there. warns:
+    whether warnings are."""
     told, seen = [], set()
+    loud = ("call", "warn") if warns else ("call",)
+    before, INNERMOST.quiet = INNERMOST.quiet, lambda: quiet_words(loud)
 
     def hear(kind, flag):
         word, source = CALLED.get(kind), locate()
@@ -56,8 +60,16 @@ def hearing():
             seen.add(key)
             told.append((word, source))
 
-    with np.errstate(divide="call", over="call", invalid="call", call=hear):
-        yield told
+    try:
+        with np.errstate(divide="call", over="call", invalid="call", call=hear):
+            yield told
+    finally:
+        INNERMOST.quiet = before
+
+
+def quiet_words(loud):
+    """The words that NumPy's state asks to hear nothing of; loud: how it asks for the others."""
+    return tuple([RAISED[found] for found, how in np.geterr().items() if found in RAISED and how not in loud])
 
 
 def is_bad(x, word):

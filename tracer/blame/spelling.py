@@ -9,6 +9,7 @@ from ...ir.core import Lit
 from ...ir.source import hint_name, place_of_node
 from ...ir.syntax import parse
 
+STORES = {"dynamic_update_slice", "scatter"}
 MOST = 60  # bound: characters of an expression that a message shows
 
 
@@ -37,6 +38,17 @@ def expression(source):
         return None
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= MOST else text[: MOST - 3] + "..."
+
+
+def operand_text(eqn, k):
+    """The text of operand k of an equation, where that stands in the expression as such; None where it does not."""
+    node = None if eqn.source is None or eqn.source.mark else nodes(eqn.source.file)[1].get(eqn.source.position())
+    parts = {ast.Call: lambda n: n.args, ast.BinOp: lambda n: [n.left, n.right], ast.UnaryOp: lambda n: [n.operand]}
+    found = parts[type(node)](node) if type(node) in parts else ()
+    if len(found) != len(eqn.operands) or isinstance(node, ast.Call) and node.keywords:
+        return None
+    text = " ".join(ast.unparse(found[k]).split())
+    return text if len(text) <= MOST else None
 
 
 def statement(source):
@@ -80,12 +92,22 @@ def is_around(node, place):
 
 
 def loop_variable(source):
-    """(the name that a `for` binds, the name of the function whose call it goes through or None), or None."""
+    """(the name that a `for` binds, the arguments of the `range` that it goes through or None), or None."""
     found = statement(source)
     if not isinstance(found, ast.For) or not isinstance(found.target, ast.Name):
         return None
-    called = found.iter.func if isinstance(found.iter, ast.Call) else None
-    return found.target.id, called.id if isinstance(called, ast.Name) else None
+    over = found.iter if isinstance(found.iter, ast.Call) else None
+    plain = over is not None and isinstance(over.func, ast.Name) and over.func.id == "range" and not over.keywords
+    return found.target.id, over.args if plain else None
+
+
+def written_number(node):
+    """The int that is written there, or None."""
+    try:
+        found = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return found if type(found) is int else None
 
 
 def spelling_of(atom):
@@ -95,5 +117,7 @@ def spelling_of(atom):
     name = hint_name(atom)
     if name or atom.eqn is None or atom.eqn.source is None:
         return name
+    if atom.eqn.op.name in STORES and not atom.eqn.source.mark and (stored := stored_into(atom.eqn.source)):
+        return stored
     found = expression(atom.eqn.source)
     return found and (f"the derivative at {found}" if atom.eqn.source.mark else found)

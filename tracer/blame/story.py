@@ -1,18 +1,18 @@
 """What is told of a birth: the error, its text, and the same as attributes."""
 
+import itertools
+
 import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.source import hint_name
-from ..common import pytree
 from ..common.errors import NumericalError, message
-from .iterations import iterations
-from .spelling import assigned, expression, spelling_of, stored_into
-from .walk import Arrived, Birth
+from .iterations import iterations, one_place
+from .spelling import STORES, assigned, expression, operand_text, spelling_of, stored_into
+from .walk import INTO, MOVED, Arrived, Birth
 from .words import SAID, ufunc_name
 
 NAMES = {"nan": "NaN", "inf": "an infinity"}
-STORES = {"dynamic_update_slice", "scatter"}
 MOST = 4  # bound: operands and results that a message names
 
 
@@ -85,11 +85,22 @@ def variable_of(birth):
     target = assigned(first) if not first.mark else None
     if target is not None:
         return target, within_lane(birth.step)
-    for step in birth.path:
-        found = None if step.eqn.op.name in ("loop", "cond", "map") else name_at(step)
-        if found is not None:
+    for step in itertools.takewhile(hands_on, birth.path):
+        found = None if step.eqn.op.name in INTO else name_at(step)
+        if found is not None and marked(step) == bool(first.mark):  # what a line gives is no derivative's variable
             return found, within_lane(step)
     return None, within_lane(birth.step)
+
+
+def hands_on(step):
+    """Whether a value on the way is the number itself, moved or changed element by element, and no other that is made
+    of it; a region's result is what its body gives, which stands before it."""
+    return "elementwise" in step.eqn.op.traits or step.eqn.op.name in MOVED or step.eqn.op.name in INTO
+
+
+def marked(step):
+    """Whether a step is part of a derivative."""
+    return step.eqn.source is not None and bool(step.eqn.source.mark)
 
 
 def line_of_step(step):
@@ -107,22 +118,46 @@ def name_at(step):
 
 def operands_of(birth):
     """[(how an operand is spelled, its value as text)] of what decides the number."""
-    eqn, index, found = birth.step.eqn, birth.step.index, []
+    eqn, found = birth.step.eqn, []
     for k, (atom, x) in enumerate(zip(eqn.operands, birth.operands)):
         if isinstance(atom, Lit):
             continue
-        name = spelling_of(atom) or f"operand {k}"
+        index, at = birth.step.index, birth.step.index
+        if "elementwise" in eqn.op.traits:
+            atom, at = unspread(atom, index)
+        name = spelling_of(atom)
+        if name is None or is_within(atom, eqn):  # the expression has no name of its own for what is made within it
+            name = operand_text(eqn, k) or f"operand {k}"
         if eqn.source is not None and eqn.source.mark and (kept := kept_value(atom)):
             name = kept
         if "elementwise" in eqn.op.traits:
-            found.append((item_of(name, index), shown_number(np.asarray(x)[index])))
+            found.append((item_of(name, at), shown_number(np.asarray(x)[index])))
         elif "reduction" in eqn.op.traits:
             rest = iter(index)
             cut = tuple([slice(None) if a in eqn.attrs["axes"] else next(rest) for a in range(x.ndim)])
             found.append((name, summary(x[cut])))
         elif x.dtype.kind in "fc":
             found.append((name, summary(x)))
-    return found[:MOST]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def unspread(atom, index):
+    """(the value of the user's that a value is a broadcast of, the index there of its item at `index`)."""
+    eqn = getattr(atom, "eqn", None)
+    while eqn is not None and eqn.op.name == "broadcast" and hint_name(atom) is None:
+        if not isinstance(eqn.operands[0], Value):
+            break
+        (atom,) = eqn.operands
+        index = tuple([index[d] if n != 1 else 0 for n, d in zip(atom.type.shape, eqn.attrs["dims"])])
+        eqn = atom.eqn
+    return atom, index
+
+
+def is_within(atom, eqn):
+    """Whether a value was made by the very instruction of the user's that an equation is of, and has no name."""
+    made = atom.eqn.source if getattr(atom, "eqn", None) is not None and not hint_name(atom) else None
+    source = eqn.source
+    return made is not None and source is not None and not made.mark and not source.mark and one_place(made, source)
 
 
 def kept_value(atom):
@@ -173,31 +208,3 @@ def cause_told(cause):
     if isinstance(cause, Arrived) and cause.param is not None and hasattr(cause.param, "hint"):
         return [f"the infinity was in {cause.param.hint}{indexed(cause.index)} when the call began"]
     return []
-
-
-def place_of_result(captured, position, index):
-    """Where a result of the program is to be found by the user: "the result['w'][0]", "x, which is written"."""
-    if position >= captured.values:
-        written = captured.writes[position - captured.values : position - captured.values + 1]
-        hint = captured.func.params[written[0]].hint if written else None
-        return f"{hint}{indexed(index)}, which the function writes" if hint else None
-    outs = [n for n, out in enumerate(captured.outs) if shows(out, position)]
-    if not outs:
-        return None
-    tree = captured.rebuild(list(range(len(captured.outs))))
-    found = pytree.flatten_with_path(tree)[0]
-    path = next((p for p, leaf in found if type(leaf) is int and leaf == outs[0]), ())
-    if captured.stores:
-        first, *path = path
-        if first.idx:
-            place, *path = path
-            name = f"{captured.stores[place.idx].name}{pytree.path_text(path)}{indexed(index)}"
-            return f"{name}, which the function stores"
-    return f"result{pytree.path_text(path)}{indexed(index)}"
-
-
-def shows(out, position):
-    """Whether a leaf of what the function returns is, or may be, this result of the program."""
-    return out.how == "value" and out.index == position or out.how == "chosen" and any(
-        part.how == "value" and part.index == position for part in out.object
-    )

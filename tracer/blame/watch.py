@@ -15,9 +15,10 @@ from ..values.status import PASSED, failed, passed
 from .flags import IR_TESTS, NO, BirthFlags, anywhere, one_or_other
 from .forward import first_birth, warned_lines
 from .iterations import iterations
+from .places import place_of_result
 from .plain import KNOWN, PlainCall, born_here, hearing
 from .replay import Replay, remembering, value_at
-from .story import error_of, indexed, place_of_result
+from .story import error_of, indexed
 from .walk import Arrived, Birth, Lost, WayBack, first_place
 from .words import ACTION, BORN, MADE_BY, REACHING, SAID, words_asked
 
@@ -48,7 +49,7 @@ class Debug:
 
     def hearing(self):
         """Around a trace that is to be watched."""
-        return hearing()
+        return hearing(self.warns)
 
     def watch(self, captured, name, told=()):
         """Make the program of a trace tell: `captured` has one more check, if there is anything to be looked for. told:

@@ -10,7 +10,7 @@ import functools
 import threading
 import types
 
-from ..common.frames import GENERATED
+from ..common.frames import GENERATED, raises_for_user
 from .inline_cache import CACHES, WATCHERS
 
 COUNTERS = []  # who counts now, the latest last
@@ -70,6 +70,7 @@ def put_in_front(callee):
             front.__code__, front.__defaults__ = behind.__code__, behind.__defaults__
 
 
+@raises_for_user
 def through_counters(callee, args, kwargs):
     """A call of a function whose calls are counted, or were when another thread began it."""
     run = callee.answering()
@@ -85,7 +86,11 @@ def counting_code(free):
         f"def around({names}):",
         "    def call(*args, **kwargs):",
         f"        if 0: {names}",  # a function takes no code that encloses fewer variables
-        "        return callee.counter(callee, args, kwargs)",
+        "        try:",
+        "            return callee.counter(callee, args, kwargs)",
+        "        except BaseException as error:",
+        "            seen(error)",
+        "            raise",
     ]
     code = compile("\n".join(lines), GENERATED, "exec")
     for _ in range(2):

@@ -194,7 +194,7 @@ def runs(version):
         return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
     within = (
         f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}"
-        if count
+        if count and version.inside
         else ""
     )
     return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"

@@ -13,6 +13,7 @@ from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, WengertError, message
+from ..common.frames import where_returned
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
@@ -216,6 +217,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             containers.refuse(trace.build.name)
             result = without_instances(result)
         else:
+            trace.build.locate = where_returned(function, trace.build.eqns)
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
             plans = containers.plans(result)

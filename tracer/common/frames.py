@@ -1,5 +1,6 @@
 """Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
 
+import dis
 import functools
 import os
 import sys
@@ -29,8 +30,11 @@ GENERATED = "<wengert call>"  # the file that functions in front of a Compiled s
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 CAPTURE = os.path.join(ROOT, "tracer", "capture", "capture.py")
 OUTERMOST = 16  # bound: functions around a line that are noted
+RETURN = dis.opmap["RETURN_VALUE"]
+CALLERS = 4096  # bound: code of which `called_name` is kept
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
 _internal = {}  # code -> bool
+_called = {}  # id of code -> (the code, its `called_name`)
 RAISING = set()  # code of ours that raises for the user
 
 
@@ -91,16 +95,31 @@ def locate_equation():
             call = id(frame), code, id(back), back and back.f_code
             if call != INNERMOST.call:
                 INNERMOST.call, INNERMOST.callers = call, callers_of(frame)
-            return Source(code, frame.f_lasti, callers=INNERMOST.callers)
+            asked = INNERMOST.quiet
+            return Source(code, frame.f_lasti, callers=INNERMOST.callers, quiet=() if asked is None else asked())
         frame = frame.f_back
     return None
 
 
+def where_returned(function, eqns):
+    """As `locate_equation`, once the function has returned: what is still computed, such as a view that it returns, is
+    not of the line that called it, but of its return, or where it has several, of the line that computed last."""
+
+    def place():
+        code = getattr(function, "__code__", None)
+        code = None if code is None or internal(code) else code
+        ends = [] if code is None else [n for n in range(0, len(code.co_code), 2) if code.co_code[n] == RETURN]
+        last = next((e.source for e in reversed(eqns) if e.source is not None), None)
+        return Source(code, ends[-1]) if ends and (len(ends) == 1 or last is None) else last or locate_equation()
+
+    return place
+
+
 class Innermost(threading.local):
     """The call that this thread has located last, and the functions around it. The frame itself is not held: it has the
-    user's values."""
+    user's values. quiet: a function that says what `Source.quiet` is now, while that is asked for."""
 
-    call, callers = None, ()
+    call, callers, quiet = None, (), None
 
 
 INNERMOST = Innermost()
@@ -113,14 +132,27 @@ def callers_of(frame):
     last = frame.f_code.co_qualname.replace(PART, "")
     while at is not None:
         code = at.f_code
-        if code.co_filename == CAPTURE:
+        known = _called.get(id(code))
+        name = known[1] if known is not None and known[0] is code else called_name(code)
+        if name is CAPTURE:
             traced = len(names)
-        elif not internal(code) and not of_library(code):
-            name = code.co_qualname.replace(PART, "")
-            if name != last:  # a part of a function, or recursion
-                names.append(last := name)
+        elif name is not None and name != last:  # a part of a function, or recursion
+            names.append(last := name)
         at = at.f_back
     return tuple(names[:traced][:OUTERMOST][::-1])
+
+
+def called_name(code):
+    """What code counts as among callers: CAPTURE, the name of a function of the user's, or None."""
+    name = None
+    if code.co_filename == CAPTURE:
+        name = CAPTURE
+    elif not internal(code) and not of_library(code):
+        name = code.co_qualname.replace(PART, "")
+    if len(_called) >= CALLERS:
+        _called.clear()
+    _called[id(code)] = code, name
+    return name
 
 
 def function_place(function):
@@ -197,15 +229,28 @@ def without_internals(error, hidden=internal):
     return error
 
 
+def is_part_of(frame, above, apart):
+    """Whether the code that a frame runs is a part of the function that the frame `above` runs, moved into one of its
+    own, and that has run it. apart: whether frames of ours lie between them in the traceback."""
+    name, at = frame.f_code.co_qualname, frame.f_back
+    while at is not None and is_ours(at.f_code) and not at.f_code.co_qualname.endswith(PART):
+        at = at.f_back
+    if at is None:  # generators that have ended do not say who called them
+        return apart and name == above.f_code.co_qualname + PART
+    return name.endswith(PART) and at is above
+
+
 def _strip(error, hidden):
-    kept = []
+    kept, apart = [], False
     tb = error.__traceback__
     while tb is not None:
-        code = tb.tb_frame.f_code
-        if not hidden(code):
-            if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
-                kept.pop()
+        if hidden(tb.tb_frame.f_code):
+            apart = apart or is_ours(tb.tb_frame.f_code)
+        else:
+            if kept and is_part_of(tb.tb_frame, kept[-1].tb_frame, apart):
+                kept.pop()  # the function is here, not where it ran this part of itself
             kept.append(tb)
+            apart = False
         tb = tb.tb_next
     for tb, following in zip(kept, [*kept[1:], None]):
         tb.tb_next = following

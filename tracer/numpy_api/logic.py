@@ -42,7 +42,8 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
         y = give(cast_to(y.value, np.result_type(y.dtype, 1.0)))
     elif weak_kind(y) in (bool, int):
         y = TracedScalar(cast_to(y.value, np.dtype(float)), float) if isinstance(y, Traced) else float(y)
-    close = np.less_equal(np.abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
+    with np.errstate(invalid="ignore"):
+        close = np.less_equal(np.abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
     if equal_nan:
         close = close | (np.isnan(x) & np.isnan(y))
     return wrap(value_of(close))

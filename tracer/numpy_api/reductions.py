@@ -369,7 +369,9 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
         return mean(filled, axis, dtype, out, keepdims, where=where)
     check_inexact(dtype, out)
     total = sum(filled, axis, dtype, out, keepdims, where=where)
-    return give(divided(total.value, count_of(filled, axis, keepdims, fresh(present(mask, where)))), out, "nanmean")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = divided(total.value, count_of(filled, axis, keepdims, fresh(present(mask, where))))
+    return give(found, out, "nanmean")
 
 
 @implements(np.nanvar)
@@ -382,12 +384,14 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     ddof = correction_of(ddof, correction)
     count = count_of(filled, axis, True, fresh(present(mask, where)))
     if mean is NOTHING:
-        mean = fresh(divided(sum(filled, axis, dtype, keepdims=True, where=where).value, count))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = fresh(divided(sum(filled, axis, dtype, keepdims=True, where=where).value, count))
     gap = cast_to(np.subtract(filled, mean).value, filled.dtype)
     squares = fresh(squared(e.select(mask, Lit(0, gap.type), gap)))
     total = sum(squares, axis, dtype, out, keepdims, where=where).value
     freedom = cast_to((fresh(reshape_to(count, total.type.shape)) - ddof).value, np.dtype(np.float64))
-    ratio = divided(total, cast_to(freedom, total.type.dtype))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = divided(total, cast_to(freedom, total.type.dtype))
     return give(e.select(e.le(freedom, 0), Lit(np.nan, ratio.type), ratio), out, "nanvar")
 
 

@@ -286,7 +286,9 @@ def logaddexp2(x, y):
     high, low = e.select(first, x, y), e.select(first, y, x)
     level = e.eq(x, y)
     # infinities that are equal have none
-    gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)
+    with np.errstate(invalid="ignore"):
+        apart = low - high
+    gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), apart)
     more = t.log1p(t.exp2(gap)) * LOG2E
     bits = e.bitcast(more, dtype=np.dtype(f"u{x.type.dtype.itemsize}"))  # a number with no derivative
     missing = 1 - e.bitcast(bits, dtype=x.type.dtype)  # where x = y it is 1 to the last digit

@@ -12,6 +12,7 @@ from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost, bytes_in
+from ...ir.source import own_lines
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
@@ -50,7 +51,7 @@ def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> 
     """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
     looked = inspected(func, is_native, exact)
     module, made = parse_module(looked.hlo()), Analysis()
-    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native))
+    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)

@@ -16,7 +16,7 @@ import time
 from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
-from ...ir.source import line_name
+from ...ir.source import line_name, own_lines
 from ...ir.types import type_of
 from ..call.contest import taken_types
 from ..call.fallback import Refused
@@ -40,15 +40,15 @@ class Step:
     derived by ("vjp", "jvp") or the function it stands in, as far as that is known; start_us, duration_us:
     microseconds since the program began, and how long it took, of all its runs together; times: how often it ran;
     fused: [(file, line)] of other lines that were made one instruction, or one loop, with this one; form: "NumPy",
-    "machine code" of a loop, or "XLA".
+    "machine code" of a loop, or "XLA"; key: what it is in the program, its equation or the name of its instruction.
     """
 
-    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused", "form")
+    __slots__ = ("name", "file", "line", "scope", "start_us", "duration_us", "times", "fused", "form", "key")
 
-    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=(), form="XLA"):
+    def __init__(self, name, file, line, scope, start_us, duration_us, times=1, fused=(), form="XLA", key=None):
         self.name, self.file, self.line, self.scope = name, file, line, scope
         self.start_us, self.duration_us, self.times, self.fused = start_us, duration_us, times, list(fused)
-        self.form = form
+        self.form, self.key = form, name if key is None else key
 
     def __repr__(self):
         where = line_name(self.file, self.line) or "no line"
@@ -158,7 +158,7 @@ def statement_steps(clock):
             start, spent = 1e6 * (clock.first[k] - clock.begun), 1e6 * clock.spent[k]
             fused = sorted({(f, n) for f, n, _ in others} - {(file, line)})
             form = "machine code" if is_nest else "NumPy"
-            steps.append(Step(eqn.op.name, file, line, scope, start, spent, clock.times[k], fused, form))
+            steps.append(Step(eqn.op.name, file, line, scope, start, spent, clock.times[k], fused, form, eqn))
     return sorted(steps, key=lambda s: s.start_us)
 
 
@@ -183,7 +183,7 @@ def of_instructions(here, version, everything):
         return Measured("XLA", why="it runs in pieces, which are not told apart")
     if too_many(version.func):
         return Measured("XLA", why="its loops run too many instructions to be told of each")
-    found = op_times(program, everything, RUNS)
+    found = op_times(program, everything, RUNS, own_lines(version.func))
     if isinstance(found, str):
         return Measured("XLA", why=found)
     steps = [Step(op.name, op.file, op.line, op.scope, op.start, op.duration, op.times, op.fused) for op in found]

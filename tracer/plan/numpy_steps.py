@@ -46,25 +46,26 @@ class NumPySteps:
             for p, part in lines.items():
                 self.by_line.note(p, part.times(runs))
             places, spent = list(lines) or [place], lines_total(lines)
-            return [PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), places, spent, runs)]
+            return [PlanStep("nest", self.name(eqn, "nest"), nest_text(eqn), places, spent, runs, key=eqn)]
         if eqn.op is LOOP:
             return [self.walked(eqn, place, runs)]
         if eqn.regions() and eqn.op not in HOST:
             inner = [s for region in eqn.regions() for e in region.eqns for s in self.of(e, runs)]
             kind = "choice" if eqn.op is OPS["cond"] else "loop"
-            return [PlanStep(kind, self.name(eqn, eqn.op.name), eqn.op.name, [place], cost(eqn), runs, steps=inner)]
+            name = self.name(eqn, eqn.op.name)
+            return [PlanStep(kind, name, eqn.op.name, [place], cost(eqn), runs, steps=inner, key=eqn)]
         found = cost(eqn)
         self.by_line.note(place, found.times(runs))
-        return [
-            PlanStep(kind_of_op(eqn), self.name(eqn, eqn.op.name), eqn.op.name, [place], found, runs, why_whole(eqn))
-        ]
+        name, apart = self.name(eqn, eqn.op.name), why_whole(eqn)
+        return [PlanStep(kind_of_op(eqn), name, eqn.op.name, [place], found, runs, apart, key=eqn)]
 
     def walked(self, eqn: Eqn, place: Place, runs: int) -> PlanStep:
         """The step of a loop whose trips Python makes."""
         trips = eqn.attrs["trips"]
         inner = [s for e in eqn.attrs["body"].eqns for s in self.of(e, runs * trips)]
         each = sum((s.cost.times(s.runs // runs) for s in inner if s.runs), ZERO)
-        return PlanStep("loop", self.name(eqn, "loop"), f"{trips} trips, by Python", [place], each, runs, steps=inner)
+        text = f"{trips} trips, by Python"
+        return PlanStep("loop", self.name(eqn, "loop"), text, [place], each, runs, steps=inner, key=eqn)
 
     def name(self, eqn: Eqn, other: str) -> str:
         """The user's name for the result, or else that of the op."""

@@ -7,11 +7,10 @@ from typing import Any
 
 from ...ir.amounts import in_time, in_units
 from ..common.html_table import html_block, html_table
-from .shown import cost_text, guard_text, memory_text, place_text, places_text, time_text
-from .subject import ENGINES
+from .shown import cost_text, guard_text, memory_text, place_text, places_text, runs_text, time_text
 
 STEPS = ["", "*step", "*does", "runs", "flop", "bytes", "expected", "measured", "*lines", "*apart"]
-LINES = ["*line", "flop", "read", "written", "*text"]
+LINES = ["*line", "flop", "read", "written", "measured", "*text"]
 
 
 def plan_page(data: dict[str, Any]) -> str:
@@ -19,7 +18,7 @@ def plan_page(data: dict[str, Any]) -> str:
     parts = [f"<b>plan of {html.escape(data['function'])}</b>"]
     for trace in data["traces"]:
         parts.append(f"<p>({html.escape(trace['arguments'])})</p>")
-        facts = [("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")]
+        facts = [("runs", runs_text(trace))]
         if trace["totals"] is not None:
             facts += [
                 ("work", cost_text(trace["totals"])),
@@ -35,7 +34,8 @@ def plan_page(data: dict[str, Any]) -> str:
 
 def line_cells(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     amounts = lambda x: (in_units(x["flops"]), in_units(x["read"], "B"), in_units(x["written"], "B"))
-    return [(place_text(x), *amounts(x), x["text"]) for x in lines]
+    took = lambda x: "" if x["measured"] is None else in_time(x["measured"])
+    return [(place_text(x), *amounts(x), took(x), x["text"]) for x in lines]
 
 
 def step_cells(steps: list[dict[str, Any]], depth: int = 0) -> list[tuple[str, ...]]:

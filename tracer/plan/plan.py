@@ -9,6 +9,7 @@ from typing import Any
 
 from ...backends import forked
 from ...backends.xla import dispatch
+from ...ir.cost import ZERO
 from ..capture.capture import Captured
 from ..common import pytree
 from ..values.speculate import Assumption
@@ -19,7 +20,7 @@ from .page import plan_page
 from .reverse import reverse_mode
 from .shown import plan_text
 from .step import Place, cost_json, derivative_mark
-from .subject import Subject, existing, for_arguments
+from .subject import Subject, existing, for_arguments, means_call
 
 SCHEMA = 1  # fact: of the dict that `Plan.json` gives, as docs/plan.md describes it
 ASKED = 64  # bound: times that a guard is asked, to time it
@@ -48,7 +49,7 @@ class Plan:
 
 def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Plan:
     """The Plan of a compiled function, in a call of its Callee; without arguments, of all programs that there are."""
-    asked = bool(args or kwargs) or (compiled.signature is not None and not compiled.signature.parameters)
+    asked = means_call(compiled, args, kwargs)
     subjects = for_arguments(compiled, args, kwargs) if asked else existing(compiled)
     given = named_leaves(compiled, args, kwargs) if asked else {}
     measured = measured_of(compiled, args, kwargs) if asked and measure else None
@@ -140,14 +141,15 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
 
 
 def note_measured(found: Analysis, measured: Any) -> None:
-    """Put what instructions took into the steps of the same name."""
-    spent: dict[str, float] = {}
+    """Put what equations and instructions took into the steps that are of them, those within loops too."""
+    spent: dict[Any, float] = {}
     for s in measured.steps:
-        spent[s.name] = spent.get(s.name, 0.0) + 1e-6 * s.duration_us
-    for step in found.steps:
-        step.measured = spent.get(step.name)
-        for inner in step.steps:
-            inner.measured = spent.get(inner.name)
+        spent[s.key] = spent.get(s.key, 0.0) + 1e-6 * s.duration_us
+    waiting = list(found.steps)
+    while waiting:
+        step = waiting.pop()
+        step.measured = spent.get(step.name if step.key is None else step.key)
+        waiting += step.steps
 
 
 def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
@@ -160,12 +162,13 @@ def lines_json(found: Analysis, measured: Any) -> list[dict[str, Any]]:
     for step in found.steps:
         for place in dict.fromkeys([*step.places, *(p for s in step.steps for p in s.places)]):
             at.setdefault(place, []).append(step.number)
-    order = sorted(found.lines, key=lambda p: (p.file, p.line, p.mark))
+    costs = {**{Place(*key): ZERO for key in spent if key[0] is not None}, **found.lines}
+    order = sorted(costs, key=lambda p: (p.file, p.line, p.mark))
     return [
         {
             **place.json(),
             "text": linecache.getline(place.file, place.line).strip() if place.line else "",
-            **cost_json(found.lines[place]),
+            **cost_json(costs[place]),
             "steps": at.get(place, []),
             "measured": spent.get(tuple(place)),
         }

@@ -46,7 +46,7 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
         say("static", cut_text(trace["static"], 3 * width))
     for assumed in trace["assumes"][:6]:
         say("assumes", assumed)
-    say("runs", f"{ENGINES[trace['engine']]}: {trace['why']}")
+    say("runs", runs_text(trace))
     if trace["totals"] is None:
         return lines
     if trace["engine"] in ("python", "none"):
@@ -70,6 +70,11 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
     lines += table("buffers", buffer_rows(trace["buffers"]), len(trace["buffers"]), width)
     return lines
+
+
+def runs_text(trace: dict[str, Any]) -> str:
+    """The engine, and why."""
+    return f"{ENGINES[trace['engine']]}: {trace['why'].removeprefix('plain Python answers such calls, uncompiled: ')}"
 
 
 def cost_text(cost: dict[str, Any]) -> str:
@@ -163,22 +168,27 @@ def places_text(lines: list[dict[str, Any]]) -> str:
     return "; ".join(f"{file}:{', '.join(parts)}" for file, parts in files)
 
 
-def step_rows(steps: list[dict[str, Any]], depth: int = 0) -> list[list[str]]:
-    """A row a step, those within a loop below it."""
-    rows = []
+def step_rows(steps: list[dict[str, Any]], depth: int = 0, measured: bool | None = None) -> list[list[str]]:
+    """A row a step, those within a loop below it; measured: whether there is a column of what was."""
+    rows, measured = [], was_measured(steps) if measured is None else measured
     for s in steps:
         runs = "" if s["runs"] == 1 else "? x" if s["runs"] is None else f"{s['runs']} x"
         number = str(s["number"]) if depth == 0 else ""
         took = in_time(s["measured"]) if s["measured"] is not None else ""
         expected = in_time(s["expected"]) if s["expected"] is not None else "?"
-        times = f"{expected} | {took}" if took else expected
+        times = [expected, took] if measured else [expected]
         least = "" if s["known"] else ">"
-        amounts = [least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), times]
+        amounts = [least + in_units(s["flops"]), least + in_units(s["read"] + s["written"], "B"), *times]
         head = [number, "  " * depth + s["kind"], f"{runs} {s['does']}".strip()]
         rows.append([*head, *amounts, cut_text(places_text(s["lines"]), 26)])
         if s["steps"] and depth < DEEP:
-            rows += step_rows(s["steps"], depth + 1)
+            rows += step_rows(s["steps"], depth + 1, measured)
     return rows
+
+
+def was_measured(steps: list[dict[str, Any]]) -> bool:
+    """Whether a step, or one within it, was measured."""
+    return any(s["measured"] is not None or was_measured(s["steps"]) for s in steps)
 
 
 def line_rows(lines: list[dict[str, Any]]) -> list[list[str]]:
@@ -205,14 +215,17 @@ HEADS = {
     "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,), 0),
 }
 
+MEASURED = {"steps": 6, "lines": 4}  # where the column of what was measured stands, if anything was
+
 
 def table(kind: str, rows: list[list[str]], count: int, width: int) -> list[str]:
     """The rows of one of the tables of a plan, under their heads."""
     if not rows:
         return []
     head, right, cut = HEADS[kind]
-    if kind == "lines" and len(rows[0]) > len(head):
-        head, right = [*head[:4], "measured", head[4]], (*right, 4)
+    if kind in MEASURED and len(rows[0]) > len(head):
+        at = MEASURED[kind]
+        head, right = [*head[:at], "measured", *head[at:]], (*right, at)
     most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS}[kind]
     shown = aligned([head, *rows[:most]], right, width - 4, cut)
     more = max(len(rows), count) - most

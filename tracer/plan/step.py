@@ -43,7 +43,8 @@ class PlanStep:
 
     kind: "kernel", "nest", "library", "numpy", "loop", "choice", "host", "copy", "transfer" or "piece", of which
     docs/plan.md says what they are; does: the operations, in order; places: the lines it is of; runs: how often it runs
-    in one call, None where data decide; apart: why its result is not fused with what reads it, where that is known.
+    in one call, None where data decide; apart: why its result is not fused with what reads it, where that is known;
+    key: what it is in the program, an equation, or else `name`, that of an instruction.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class PlanStep:
     steps: list[PlanStep] = dataclasses.field(default_factory=list)
     number: int = 0
     measured: float | None = None
+    key: Any = None
 
     def json(self, seconds: Any) -> dict[str, Any]:
         """A plain dict; seconds(step): what it is expected to take, or None."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...backends import forked
 from ...backends.xla import dispatch
 from ...ir.amounts import in_time
 from ...ir.core import Func
+from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
 from ..call.explain import arguments_text, leaves_text, runs, static_text
 from ..call.fallback import Refused
+from ..capture.signature import kind_of_type
+from ..common import pytree
 from ..common.errors import REFUSALS
 from ..program import backend_choice
 
@@ -69,7 +73,7 @@ class Subject:
         """Why a program that was not timed runs as it does."""
         entry, version = self.entry, self.version
         if version.engine:
-            return "as was asked for" if backend_choice.asked(entry) else "as it was kept on disk"
+            return asked_for(entry) if backend_choice.asked(entry) else "as it was kept on disk"
         if version.chain is not None:
             return "it says the same many times, so alike pieces are compiled once"
         return why_xla(entry, version)
@@ -84,10 +88,17 @@ def without_engine(text: str) -> str:
     return next((text[len(p) :] for p in ("as NumPy, ", "as NumPy: ", "through XLA: ") if text.startswith(p)), text)
 
 
+def asked_for(entry: Any) -> str:
+    """Who has asked for the engine."""
+    if entry.compiled.engine is not None:
+        return f"as was asked for by engine={entry.compiled.engine!r}"
+    return "XLA is left alone in a forked process" if forked.Process.forked else "as was asked for, for all functions"
+
+
 def why_xla(entry: Any, version: Any) -> str:
     """Why there is no other form of a program than the one through XLA, that was timed."""
     if backend_choice.asked(entry) == "xla":
-        return "as was asked for"
+        return asked_for(entry)
     if not entry.numpy:
         return "arguments are jax arrays"
     if entry.compiled.device is not None or not dispatch.on_host():
@@ -99,7 +110,20 @@ def why_xla(entry: Any, version: Any) -> str:
     with backend_choice.as_asked(entry):
         if not backend_choice.may_be_numpy(version):
             return "it has loops that are not machine code, many equations, or much memory between them"
-    return "it would write too much memory as NumPy, which fuses nothing, or has not run yet"
+    if version.first_seconds is None:
+        return "it has not run yet"
+    if version.captured.outside.draws:
+        return "it draws random numbers, so it is not timed against its form as NumPy"
+    return "it would write too much memory as NumPy, which fuses nothing"
+
+
+def means_call(compiled: Any, args: Any, kwargs: Any) -> bool:
+    """Whether arguments are those of a call. None at all are where nothing else can be given, and where nothing need
+    be and there is no program yet; else they stand for all programs that there are."""
+    if args or kwargs or compiled.signature is None:
+        return bool(args or kwargs)
+    taken = compiled.signature.parameters.values()
+    return not taken or not compiled.entries and all(p.default is not p.empty for p in taken)
 
 
 def existing(compiled: Any) -> list[Subject]:
@@ -124,9 +148,7 @@ def for_arguments(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     try:
         func, captured, names, kinds = compiled.optimised(args, kwargs)
     except REFUSALS as error:
-        made = Subject(compiled, None, None)
-        made.engine, made.why = "python", refusal_text(error)
-        return [made]
+        return [refused_subject(compiled, error, args, kwargs)]
     made = Subject(compiled, func, captured)
     typed = [(n, k.type) for n, k in zip(names, kinds, strict=True) if k is not None]
     made.names = [n for n, _ in typed]
@@ -149,10 +171,10 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         try:
             types = entry.types_of(dynamic)
         except (Refused, *REFUSALS) as error:
-            return [refused_subject(compiled, getattr(error, "why", error))]
+            return [refused_subject(compiled, getattr(error, "why", error), args, kwargs)]
         here, version = entry.known_version(types)
         if here is None:
-            return [refused_subject(compiled, entry.refused[types].why)] if types in entry.refused else []
+            return [refused_subject(compiled, entry.refused[types].why, args, kwargs)] if types in entry.refused else []
     if version is None:
         return []
     tree = version.tree or here.drawing
@@ -160,8 +182,11 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
     return [Subject(compiled, v.func, v.captured, v, v.drawing_in or here, entry) for v in members]
 
 
-def refused_subject(compiled: Any, why: Any) -> Subject:
-    made = Subject(compiled, None, None)
+def refused_subject(compiled: Any, why: Any, args: Any, kwargs: Any) -> Subject:
+    """What there is of a call that plain Python answers."""
+    made, leaves = Subject(compiled, None, None), pytree.leaves((args, kwargs))
+    named = zip(compiled.leaf_names(args, kwargs), leaves, strict=True)
+    made.arguments = leaves_text([(n, type_of(x)) for n, x in named if kind_of_type(type(x)) is not None])
     made.engine, made.why = "python", refusal_text(why)
     return made
 

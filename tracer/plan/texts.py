@@ -15,7 +15,7 @@ from ...ir.text import show
 from ...ir.walk import every_equation
 from ..common.errors import REFUSALS
 from ..common.terminal import several
-from .subject import Subject, existing, for_arguments, refusal_text
+from .subject import Subject, existing, for_arguments, means_call, refusal_text
 
 KINDS = {
     "captured": "the IR as it was captured, before any pass",
@@ -35,11 +35,11 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
 
     Raises ValueError for other kinds, and for those that the program has not, which says why.
     """
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         known = "\n".join(f"  {name:<10} {what}" for name, what in KINDS.items())
         raise ValueError(f"there is no text of kind {kind!r}; {compiled.name}.text(kind, *args) takes\n{known}")
-    if kind == "passes" and (args or kwargs):
-        return passes_text(compiled, args, kwargs)
+    if kind == "passes" and means_call(compiled, args, kwargs):
+        return passes_of_call(compiled, args, kwargs)
     subject = subject_of(compiled, kind, args, kwargs)
     if subject.func is None:
         raise ValueError(f"{compiled.name} has no text of kind {kind!r}: {subject.why}")
@@ -48,8 +48,7 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
 
 def subject_of(compiled: Any, kind: str, args: Any, kwargs: Any) -> Subject:
     """The program that is meant: of several between which data choose, the one that was right last."""
-    takes = compiled.signature is None or compiled.signature.parameters
-    if args or kwargs or not takes:
+    if means_call(compiled, args, kwargs):
         found = for_arguments(compiled, args, kwargs)
     else:
         found = existing(compiled)
@@ -62,15 +61,21 @@ def subject_of(compiled: Any, kind: str, args: Any, kwargs: Any) -> Subject:
     return next((s for s in found if tree is not None and s.version is tree.current), found[-1])
 
 
-def passes_text(compiled: Any, args: Any, kwargs: Any) -> str:
+def passes_of_call(compiled: Any, args: Any, kwargs: Any) -> str:
+    """`passes_text` of what a call with these arguments leads to."""
+    try:
+        captured = compiled.captured(args, kwargs)[0]
+    except REFUSALS as error:
+        raise ValueError(f"{compiled.name} has no text of kind 'passes': {refusal_text(error)}") from None
+    return passes_text(compiled, captured)
+
+
+def passes_text(compiled: Any, captured: Any) -> str:
     """The program as captured, and after each pass that changed it, under a line that says what changed."""
     states: list[tuple[str, Func, list[Any]]] = []
     log: list[Any] = []
     note = lambda name, func: states.append((name, func, log[sum(len(rules) for *_, rules in states) :]))
-    try:
-        captured = compiled.optimised(args, kwargs, watch=note, log=log)[1]
-    except REFUSALS as error:
-        raise ValueError(f"{compiled.name} has no text of kind 'passes': {refusal_text(error)}") from None
+    compiled.passed(captured, watch=note, log=log)
     parts, before = (
         [f"--- captured: {several(captured.func.count(), 'equation')} ---\n{show(captured.func)}"],
         captured.func,
@@ -168,10 +173,13 @@ def nest_texts(write: Callable[[Any], str], comment: str) -> Callable[[Subject],
 
 
 def passes_of_known(subject: Subject) -> str:
-    raise ValueError(
-        f"the passes of {subject.name} are run again for the arguments of a call\n  Write f.text('passes', x), with "
-        "arguments as in a call."
-    )
+    """The passes, run again on a program that is there."""
+    if subject.version.equations is not None:
+        raise ValueError(
+            f"{subject.name} was read from disk, where its last state alone is kept\n  Write f.text('passes', x), with "
+            "arguments as in a call: it is traced again for that."
+        )
+    return passes_text(subject.compiled, subject.captured)
 
 
 WRITERS: dict[str, Callable[[Subject], str]] = {

@@ -25,26 +25,29 @@ SHOWN = 5  # operations of a step that are named
 
 
 class XlaSteps:
-    """module: of the executable; nests: {target: (cost, lines' costs, place, what it is)} of the nests in it."""
+    """module: of the executable; nests: {target: (cost, lines' costs, place, what it is)} of the nests in it; own: the
+    (file, line) of the program's lines, where they are known."""
 
-    def __init__(self, module: Module, nests: dict[str, Any]) -> None:
+    def __init__(self, module: Module, nests: dict[str, Any], own: Any = ()) -> None:
         self.module, self.nests, self.by_line = module, nests, LineCosts()
-        self.marks = {name: hlo_place(found) for name, found in module_lines(module).items()}
+        self.marks = {name: hlo_place(found) for name, found in module_lines(module, own).items()}
         self.costs = Costs(module, lambda i: nests[i.target][0] if i.target in nests else None)
         self.numbers: dict[str, int] = {}  # instruction of the entry -> the number of its step
         self.steps = self.of(module.entry, 1)
 
-    def of(self, computation: str, runs: int | None) -> list[PlanStep]:
-        """The steps of a computation that runs so often."""
+    def of(self, computation: str, runs: int | None, within: bool = False) -> list[PlanStep]:
+        """The steps of a computation that runs so often; within: whether a step has it, whose cost is of all of it."""
         found: list[PlanStep] = []
         instructions = self.module.computations[computation]
         named, readers = {i.name: i for i in instructions}, readers_of(instructions)
         for i in instructions:
             if i.opcode == "call":
                 (inner,) = i.called("to_apply")
-                found += self.of(inner, runs)
+                found += self.of(inner, runs, within)
             elif i.opcode not in FREE and not scalar_copy(i):
                 found.append(self.step(i, named, readers, runs))
+            elif within and i.opcode not in FREE:
+                self.note(i, self.costs.of(i, named), 1 if runs is None else runs)
             if computation == self.module.entry:
                 self.numbers[i.name] = len(found)
         return found
@@ -54,11 +57,12 @@ class XlaSteps:
         made = PlanStep(step_kind(i, self.module), i.name, does(i, self.module), self.places(i), cost, runs)
         if i.opcode == "while":
             inside = None if i.trips is None or runs is None else runs * i.trips
-            made.steps = [s for body in i.called("body") for s in self.of(body, inside)]
+            made.steps = [s for body in i.called("body") for s in self.of(body, inside, True)]
             made.does = "a loop" if i.trips is None else f"{i.trips} trips"
+            self.by_line.note(self.marks.get(i.name, Place()), self.costs.tests(i).times(1 if runs is None else runs))
         elif i.opcode == "conditional":
             sides = i.called("branch", "true_computation", "false_computation")
-            made.steps = [s for side in sides for s in self.of(side, runs)]
+            made.steps = [s for side in sides for s in self.of(side, runs, True)]
             made.does = f"one of {len(sides)} branches"
         else:
             self.note(i, cost, 1 if runs is None else runs)

@@ -14,6 +14,7 @@ import numpy as np
 from ...backends.xla import dispatch
 from ..call.counted import begin_counting, end_counting, take_name
 from ..common import events, pytree
+from ..common.frames import raises_for_user
 from ..values.storage import current_trace
 from .line_shares import LineShares
 from .signatures import signature_key, signature_text
@@ -162,6 +163,7 @@ class Recorder:
         if event.seconds is not None and self.thread.stack:
             self.thread.stack[-1].events.append(event)
 
+    @raises_for_user
     def counted(self, callee, run, /, *args, **kwargs):
         """A call of a compiled function, as `begin_counting` hands it on."""
         thread = self.thread

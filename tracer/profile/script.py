@@ -5,6 +5,7 @@ import importlib.util
 import io
 import os
 import sys
+import threading
 import types
 
 from ..common.frames import without_internals
@@ -24,7 +25,9 @@ def run_script(path, arguments):
             text = file.read()
     except OSError as error:
         raise NoScript(f"cannot read {path}: {error.strerror}") from None
-    return run_main(compiled_script(text, path), path, arguments, None, os.path.dirname(os.path.abspath(path)))
+    place = os.path.join(os.getcwd(), path)
+    folder = os.path.dirname(os.path.realpath(path))
+    return run_main(compiled_script(text, place), place, [path, *arguments], None, folder)
 
 
 def run_module(name, arguments):
@@ -42,7 +45,7 @@ def run_module(name, arguments):
     code = spec and spec.loader and getattr(spec.loader, "get_code", lambda _: None)(spec.name)
     if code is None:
         raise NoScript(f"no module {name} that can be run")
-    return run_main(code, spec.origin, arguments, spec, os.getcwd())
+    return run_main(code, spec.origin, [spec.origin, *arguments], spec, os.getcwd())
 
 
 def compiled_script(text, path):
@@ -54,22 +57,30 @@ def compiled_script(text, path):
 
 
 def run_main(code, path, arguments, spec, folder):
-    """Run code as the module `__main__`."""
+    """Run code as the module `__main__`; arguments: its `sys.argv`."""
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins, __spec__=spec)
     if spec is not None:
         module.__package__ = spec.parent
     before = sys.modules["__main__"], sys.argv, sys.path[:]
-    sys.argv = [path, *arguments]
+    sys.argv = list(arguments)
     sys.path[0] = folder
     sys.modules["__main__"] = module
     made = Profile(os.path.basename(path))
     try:
         with made:
             status = exit_status(code, module.__dict__)
+            wait_for_threads()
     finally:
         sys.modules["__main__"], sys.argv, sys.path[:] = before
     return made, status
+
+
+def wait_for_threads():
+    """Until the threads have ended that a program waits for at its end."""
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread() and thread is not threading.main_thread():
+            thread.join()
 
 
 def exit_status(code, space):

@@ -238,7 +238,7 @@ class Rows:
                 self.standing.append(slot)
             fine = shown and at is not None and all(alone and unwritten(roll, slot) for slot, alone in places)
             if not mine or places and not fine or sum(slot.key is not LAST for slot, _ in places) > 1:
-                self.problem = "they are arrays that others may see, or that do not lie in row-major order"
+                self.problem = "they are arrays that others may see, or not in row-major order; append x.copy()"
 
     def find_containers(self, roll, run, shown):
         """The same for the lists and dicts of an item."""

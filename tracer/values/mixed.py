@@ -9,6 +9,7 @@ the assumption that it is one of them. What is returned is of its kind on ndarra
 import numpy as np
 
 from ...ir.core import Lit
+from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..common.emit import cast_to
 from ..common.errors import UnsupportedError, message
@@ -53,7 +54,10 @@ class Mixed(TracedScalar):
 
     def of(self, kind):
         """The number as it is where it is of this kind."""
-        return TracedScalar(cast_to(bring(self._value), dtype_of(kind)), kind[1] if kind[0] == "weak" else None)
+        x, dtype = bring(self._value), dtype_of(kind)
+        if not np.can_cast(x.type.dtype, dtype):  # what is of another kind may not be a number of this one
+            x = OPS["select"](OPS["eq"](bring(self.tag), kind_tag(kind)), x, Lit(0, x.type))
+        return TracedScalar(cast_to(x, dtype), kind[1] if kind[0] == "weak" else None)
 
     def widest(self):
         """The number as what is returned: of the widest of its kinds."""

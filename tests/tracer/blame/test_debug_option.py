@@ -211,3 +211,71 @@ def test_nothing_is_asked_of_programs_that_are_not_watched():
     assert watched(x) == other(x)
     assert "NumericalError" in watched.explain() and "NumericalError" not in other.explain()
     assert str(watched.ir(x)) == str(other.ir(x)) or watched.ir(x).count() == other.ir(x).count()
+
+
+def masked(x):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        y = np.log(x)
+    return np.where(x > 0, y, 0.0)
+
+
+def looped(x):
+    s = 0.0
+    for v in x:
+        with np.errstate(all="ignore"):
+            y = 1.0 / v
+        s += np.where(v == 0, 0.0, y)
+    return s
+
+
+def loud(x):
+    s = looped(x)
+    for v in x:
+        s += 1.0 / v
+    return s
+
+
+def either(x):
+    s = 0
+    for v in x:
+        if v > 1.5:
+            continue
+        s = s + 1.0 / (v - 1.0)
+    return s
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "xla"}, {"engine": "numpy"}])
+def test_what_the_program_asks_not_to_hear_of(options):
+    x, words = np.array([-1.0, 0.0, 1.0]), ("invalid", "divide", "overflow")
+    for f in (masked, looped):
+        with np.errstate(all="raise"):
+            expected = f(x)
+        assert np.array_equal(jit(f, debug=words, **options)(x), expected)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert np.array_equal(jit(f, debug="warn", **options)(x), expected)
+    with np.errstate(all="raise"):
+        assert grad(lambda x: masked(x).sum())(x).tolist() == [0.0, 0.0, 1.0]
+    with pytest.raises(NumericalError, match="1.0 / v is"):
+        jit(loud, debug="divide", **options)(x)
+
+
+def test_numpys_own_silence():
+    far = np.array([np.inf, 1.0])
+    assert jit(np.isclose, debug="invalid")(far, far).all()
+    for f in (np.nanmean, np.nanvar):
+        assert np.isnan(jit(lambda x, f=f: f(x), debug="invalid")(np.full(3, np.nan)))
+    assert jit(np.logaddexp2, debug="invalid")(far, far).tolist() == [np.inf, 2.0]
+
+
+def test_a_number_of_another_kind_than_it_has_is_not_made():
+    """What data leave an int or a float is both until it is returned: an infinity is no int there."""
+    assert jit(either, debug="invalid")(np.array([2.0, 1.0])) == np.inf
+    assert type(jit(either, debug="invalid")(np.array([2.0, 2.0]))) is int
+
+
+def test_remainders_of_integers_divide_too():
+    a, b = np.array([1, 2]), np.array([1, 0])
+    for f in (lambda a, b: a % b, lambda a, b: a // b, np.fmod):
+        with pytest.raises(NumericalError, match="divide by zero"):
+            jit(f, debug="divide")(a, b)

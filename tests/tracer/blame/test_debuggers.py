@@ -10,6 +10,7 @@ import traceback
 import numpy as np
 import pytest
 
+import wengert
 from wengert import Fallback, NumericalError, UnsupportedError, grad, jit, vmap
 
 TYPED, SHOWN = io.StringIO(), io.StringIO()
@@ -159,6 +160,27 @@ def test_tracebacks_have_no_frames_of_ours(falling_back):
     assert frames(grad(lambda x: x), three)[1] == [] and frames(vmap(lambda x: x), 3.0)[1] == []
     assert frames(jit(lambda x: 1 / x), 0.0) == (ZeroDivisionError, [])
     assert frames(jit(shapes)) == (TypeError, [])
+
+
+def deep(n, x):
+    if n == 0:
+        return x.missing
+    return deep(n - 1, x)
+
+
+def folded(x):
+    return sum(deep(0, y) for y in [x])
+
+
+def test_tracebacks_have_all_frames_of_the_users():
+    """Where an exception leaves code is said as often as it is passed on, and parts of functions are functions."""
+    for f in (lambda x: deep(3, x), folded, lambda x: jit(deep)(2, x)):
+        kind, names = frames(f, 1.5)
+        names = ["<listcomp>" if name == "<genexpr>" else name for name in names]
+        for _ in range(2):
+            with wengert.profile():
+                assert frames(jit(f), 1.5) == (kind, names)
+            assert frames(jit(f), 1.5) == (kind, names)
 
 
 def test_an_error_of_our_own_making_keeps_its_frames(monkeypatch):

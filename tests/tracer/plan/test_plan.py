@@ -1,6 +1,7 @@
 """What `f.plan()` says: who runs a call and why, the steps, what each line costs, memory, what reverse mode keeps, guards."""
 
 import json
+import os
 import re
 import tempfile
 import time
@@ -312,3 +313,21 @@ def test_width(monkeypatch, columns):
     widest = max(map(len, str(f.plan(*LAYERS)).splitlines()))
     assert widest <= min(max(columns, 80), 120)
     assert re.search(r"way back +keeps", str(f.plan(*LAYERS)))
+
+
+def test_where_nothing_need_be_given_no_arguments_are_a_call(tmp_path):
+    def filled(x=2.0):
+        return np.sin(x)
+
+    (trace,) = jit(filled).plan().json()["traces"]
+    assert trace["engine"] == "none"
+    assert "func filled" in jit(filled).text("ir") and "captured" in jit(filled).text("passes")
+    page = jit(lambda: np.arange(3.0) * 2).view(path=tmp_path / "page.html")
+    assert os.path.getsize(page.path) > 1000
+
+
+def test_parameters_may_have_any_name():
+    f = jit(lambda x, self, kind: x * self + kind)
+    assert f.plan(np.ones(3), self=2.0, kind=1.0).json()["traces"][0]["steps"]
+    assert "mul" in f.text("ir", np.ones(3), self=2.0, kind=1.0)
+    assert f.ir(np.ones(3), self=2.0, kind=1.0).eqns

@@ -12,6 +12,7 @@ from places import ROOT
 from wengert.__main__ import main
 
 SCRIPT = """
+    import os
     import sys
     import numpy as np
     from wengert import grad, jit
@@ -31,7 +32,7 @@ SCRIPT = """
         return (x ** 2).sum()
 
     if __name__ == "__main__":
-        print(sys.argv[1:], __file__ == sys.argv[0], sys.modules["__main__"].pull is pull)
+        print(sys.argv[1:], __file__ == os.path.abspath(sys.argv[0]), sys.modules["__main__"].pull is pull)
         for _ in range(3):
             x = pull(np.ones(4))
         named(x)
@@ -95,6 +96,18 @@ def test_however_it_ends(run, ending, status, said):
         assert trace.count("  File ") == 1 and "simulation.py" in trace
 
 
+def test_threads_that_outlive_the_script_are_waited_for(run):
+    late = "import threading; threading.Timer(0.3, pull, [np.ones(6)]).start()"
+    done = run(late, "simulation.py")
+    assert done.returncode == 0 and "pull(x: f64[6])" in done.stderr, done.stderr
+
+
+def test_a_script_knows_its_place(run, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    done = run("os.chdir('elsewhere'); print(open(__file__).readline())", "simulation.py")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_module_and_no_report(run):
     done = run("pass", "--quiet", "-m", "simulation", "7")
     assert (done.returncode, done.stdout, done.stderr) == (0, "['7'] True True\n", "")
@@ -118,7 +131,7 @@ def test_what_is_not_there(arguments, text, capsys, tmp_path, monkeypatch):
 def test_a_script_that_python_cannot_read(run, tmp_path):
     (tmp_path / "broken.py").write_text("def f(:\n")
     done = run("pass", "broken.py")
-    assert done.returncode == 1 and "SyntaxError" in done.stderr and 'File "broken.py", line 1' in done.stderr
+    assert done.returncode == 1 and "SyntaxError" in done.stderr and f'File "{tmp_path / "broken.py"}", line 1' in done.stderr
 
 
 def test_a_trace_that_cannot_be_written(run):
