@@ -149,17 +149,6 @@ def code_place(source: Any) -> tuple[str, str, int, str] | None:
     return (source.file, source.function, source.line, source.mark) if isinstance(source, Source) else None
 
 
-def own_lines(func: Any) -> set[tuple[str, int]]:
-    """(file, line) of all lines that a function's equations and those in its regions are of, as `encodable` texts."""
-    found = set()
-    for eqn in func.eqns:
-        if (place := code_place(eqn.source)) is not None:
-            found.add((encodable(place[0]), place[2]))
-        for region in eqn.regions():
-            found |= own_lines(region)
-    return found
-
-
 def encodable(text: str) -> str:
     """A text that UTF-8 can write: names of files may hold bytes that are none, which Python shows as surrogates."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -3,6 +3,7 @@ read it, and no depth is too great for Python's stack."""
 
 from .ops import OPS
 from .pattern import made_by
+from .source import code_place, encodable
 
 AND = OPS["and"]
 FEW = 64  # truths that are looked at for one: a chain of them is asked about as a whole, again at each of its parts
@@ -14,6 +15,12 @@ def every_equation(func):
         yield eqn
         for region in eqn.regions():
             yield from every_equation(region)
+
+
+def own_lines(func):
+    """{(file, line)} that the equations of a function and of its regions are of, as `encodable` texts."""
+    places = [code_place(eqn.source) for eqn in every_equation(func)]
+    return {(encodable(place[0]), place[2]) for place in places if place is not None}
 
 
 def operands_first(values, below):

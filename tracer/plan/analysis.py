@@ -12,7 +12,7 @@ from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost, bytes_in
-from ...ir.source import own_lines
+from ...ir.walk import own_lines
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text

@@ -16,8 +16,9 @@ import time
 from ...backends.numpy import StatementClock, by_python
 from ...backends.xla import dispatch
 from ...backends.xla.op_times import op_times
-from ...ir.source import line_name, own_lines
+from ...ir.source import line_name
 from ...ir.types import type_of
+from ...ir.walk import own_lines
 from ..call.contest import taken_types
 from ..call.fallback import Refused
 from ..call.receipt import equation_sources, loop_trip_counts

