@@ -202,7 +202,7 @@ def test_the_quicker_form_is_taken_and_told(monkeypatch):
     monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (1.0, 2.0)[-len(forms) :])
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
-    assert version(f).fused is None and "as NumPy: 1000 ms as NumPy, 2000 ms through XLA" in f.explain()
+    assert version(f).fused is None and "as NumPy: 1 s as NumPy, 2 s through XLA" in f.explain()
 
 
 def test_native_false_leaves_lines_to_numpy():
