@@ -28,9 +28,25 @@ def is_stream(x):
     return hasattr(type(x), "__next__") or type(x) is VALUES
 
 
+def _with_streams(function):
+    """`function`, where jax refuses an iterator, or warns of it where warnings are errors: once more, with that as a
+    leaf. Not at first: jax asks of each container then, and forgets how deep it is in one that holds itself."""
+
+    @functools.wraps(function)
+    def taken(tree, is_leaf=None):
+        try:
+            return function(tree, is_leaf)
+        except (DeprecationWarning, TypeError):
+            if is_leaf is not None:
+                raise
+            return function(tree, is_stream)
+
+    return taken
+
+
 def _in_order(function):
     @functools.wraps(function)
-    def taken_apart(tree, is_leaf=is_stream):
+    def taken_apart(tree, is_leaf=None):
         try:
             return function(tree, is_leaf)
         except ValueError as error:
@@ -46,10 +62,10 @@ def _in_order(function):
     return taken_apart
 
 
-flatten = _in_order(tree_util.tree_flatten)
-flatten_with_path = functools.partial(tree_util.tree_flatten_with_path, is_leaf=is_stream)
-structure = _in_order(tree_util.tree_structure)
-leaves = _in_order(tree_util.tree_leaves)
+flatten = _in_order(_with_streams(tree_util.tree_flatten))
+flatten_with_path = _with_streams(tree_util.tree_flatten_with_path)
+structure = _in_order(_with_streams(tree_util.tree_structure))
+leaves = _in_order(_with_streams(tree_util.tree_leaves))
 
 
 def path_text(path):
@@ -60,7 +76,7 @@ def path_text(path):
 def map(function, tree, *others):
     """The containers of `tree` around what `function` gives for its leaves and those of the others, dicts in the order
     of `tree`."""
-    return _reorder(tree_util.tree_map(function, tree, *others, is_leaf=is_stream), key_order(tree))
+    return _reorder(tree_util.tree_map(function, tree, *others), key_order(tree))
 
 
 def is_leaf(tree):
