@@ -55,8 +55,8 @@ def receipts(f):
     (straight, 1, 2, "3 equations"),
     (counted, 1, 3, "3000 iterations, 1 loop"),
     (nested, 1, 3, "210 iterations, 2 loops"),
-    (on_data, 1, 2, "iterations as the data ask, 1 loop"),
-    (up_to, 1, 4, "at most 40 iterations, 1 loop"),
+    (on_data, 1, 3, "iterations as the data ask, 1 loop"),
+    (up_to, 1, 5, "at most 40 iterations, 1 loop"),
 ])  # fmt: skip
 def test_of_a_function(function, first, last, size):
     f = jit(function)
