@@ -239,18 +239,14 @@ def _now(storage):
 
 def memories(storage):
     """The memories with elements of their own that one may be."""
-    found, seen = {}, set()
-
-    def visit(x):
-        if x in seen:  # several choices may lead to one
-            return
-        seen.add(x)
-        if not isinstance(x, AliasSet):
-            found[x] = None
-        for base in x.bases():
-            visit(base)
-
-    visit(storage)
+    found, seen, pending = {}, set(), [storage]
+    while pending:
+        x = pending.pop()
+        if x not in seen:  # several choices may lead to one
+            seen.add(x)
+            if not isinstance(x, AliasSet):
+                found[x] = None
+            pending += reversed(x.bases())
     return list(found)
 
 
