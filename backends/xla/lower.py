@@ -16,7 +16,7 @@ from .linalg import computed_for, fused
 from .nan_elision import restored
 from .neutral import neutral
 from .pads import margins
-from .places import by_line, run_at
+from .places import Line, by_line
 from .powers import half_powers
 from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
 from .table import XLA
@@ -62,6 +62,9 @@ def lower(func, operands, order=None, marked=(set(), set())):
         return found
 
     def run(eqn, env):
+        if isinstance(eqn, Fence):
+            behind(eqn)
+            return
         rule, operands = special.get(eqn) or XLA[eqn.op], [read(x, env) for x in eqn.operands]
         if eqn in around:
             margin = around[eqn]
@@ -82,24 +85,21 @@ def lower(func, operands, order=None, marked=(set(), set())):
         # numbers are made where they are used
         inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}
         for place, eqns in by_line(fence.eqns):
-            run_at(place, lambda eqns: [run(eqn, inner) for eqn in eqns], eqns)
+            with Line(place) as each:
+                each(run, eqns, inner)
         return [read(r, inner) for r in fence.results]
 
     def behind(fence):
         nothing = lambda: [lax.full(r.type.shape, other(r), r.type.dtype) for r in fence.results]
         env.update(zip(fence.results, lax.cond(taken(), lambda: fenced(fence), nothing), strict=True))
 
-    def run_all(items):
-        for item in items:
-            if isinstance(item, Fence):
-                behind(item)
-            else:
-                run(item, env)
-
     place = None
     for place, items in by_line(order):
-        run_at(place, run_all, items)
-    return run_at(place, lambda: [read(r, env) for r in func.results])
+        with Line(place) as each:
+            each(run, items, env)
+    with Line(place) as each:
+        each(read, func.results, env)
+    return [env[r] for r in func.results]
 
 
 def other(x):

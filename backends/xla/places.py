@@ -43,9 +43,39 @@ class Enclosing(threading.local):
 ENCLOSING = Enclosing()
 
 
-def run_at(place, run, *args):
-    """`run(*args)`, the operations of which have this place; without one, that of what is around them."""
-    return run(*args) if place is None else user_frame(*place)(run, args)
+def run_each(run, items, *more):
+    """`run(item, *more)` for each item."""
+    for item in items:
+        run(item, *more)
+
+
+class Line:
+    """`with Line(place) as each:` the operations of what `each(run, items, *more)` runs have that place; where it is
+    None, that of what is around them. One frame is all that a region takes more of Python's stack."""
+
+    __slots__ = ("place", "outer", "named")
+
+    def __init__(self, place):
+        self.place, self.outer, self.named = place, ENCLOSING.scope, None
+
+    def __enter__(self):
+        if self.place is None:
+            return run_each
+        frame, scope = user_frame(*self.place)
+        if scope != self.outer:
+            self.named = jax.named_scope("/".join(scope[shared_scopes(scope, self.outer) :]) or self.place[1])
+            self.named.__enter__()
+        ENCLOSING.scope = scope
+        return frame
+
+    def __exit__(self, kind, error, traceback):
+        ENCLOSING.scope = self.outer
+        if self.named is not None:
+            self.named.__exit__(kind, error, traceback)
+        if self.place is not None and isinstance(error, Exception):
+            if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
+                file, _, line, *_ = self.place
+                error.add_note(f"{NOTE}{encodable(file)}:{line}, {linecache.getline(file, line).strip()}")
 
 
 def by_line(order):
@@ -73,34 +103,18 @@ def by_line(order):
 
 @functools.lru_cache(KEPT)
 def user_frame(file, name, line, mark, callers=()):
-    """A function that runs another as if it stood in a line of the user's, in the scopes that tell of it: the functions
-    around it, its own, and what it is the derivative of."""
+    """`run_each` as if it stood in a line of the user's, and the scopes that tell of it: the functions around it, its
+    own, and what it is the derivative of."""
     file = encodable(file)
-    code = TEMPLATE.replace(
+    code = run_each.__code__.replace(
         co_filename=file,
         co_name=name.rpartition(".")[2] + COMPILED,
         co_qualname=name,
         co_firstlineno=line,
-        co_linetable=one_line(len(TEMPLATE.co_code) // 2),
+        co_linetable=one_line(len(run_each.__code__.co_code) // 2),
     )
     marks = [f"{mark} of {line_name(file, line)}"] if mark else []
-    place, scope = types.FunctionType(code, {}), (*callers, name, *marks)
-
-    def scoped(run, args):
-        outer, ENCLOSING.scope = ENCLOSING.scope, scope
-        try:
-            if scope == outer:
-                return place(run, args)
-            with jax.named_scope("/".join(scope[shared_scopes(scope, outer) :]) or name):
-                return place(run, args)
-        except Exception as error:
-            if not any(note.startswith(NOTE) for note in getattr(error, "__notes__", ())):
-                error.add_note(f"{NOTE}{file}:{line}, {linecache.getline(file, line).strip()}")
-            raise
-        finally:
-            ENCLOSING.scope = outer
-
-    return scoped
+    return types.FunctionType(code, {}), (*callers, name, *marks)
 
 
 def shared_scopes(scope, outer):
@@ -114,6 +128,3 @@ def one_line(units):
     full, rest = divmod(units, LONGEST)
     entries = [LONGEST] * full + [rest] * (rest > 0)
     return b"".join(bytes((0x80 | WITHOUT_COLUMNS << 3 | length - 1, 0)) for length in entries)
-
-
-TEMPLATE = (lambda run, args: run(*args)).__code__

@@ -27,7 +27,7 @@ from wengert.backends.native.debug_lines import nest_name, write_perf_entry
 from wengert.backends.native.legal import forms, taken
 from wengert.backends.xla.executables import collecting
 from wengert.backends.xla.op_lines import op_lines
-from wengert.backends.xla.places import OURS, run_at
+from wengert.backends.xla.places import OURS, Line
 from wengert.ir.amounts import in_units
 from wengert.tracer.common.frames import internal
 from wengert.tracer.common.origin import is_user
@@ -258,11 +258,11 @@ def test_a_profilers_trace_leads_to_lines(tmp_path):
 
 
 def test_errors_of_lowering_name_the_line():
-    def refuses():
+    def refuses(x):
         raise NotImplementedError("no such operation")
 
-    with pytest.raises(NotImplementedError) as raised:
-        run_at((FILE, "helper", line_of("helper"), ""), refuses)
+    with pytest.raises(NotImplementedError) as raised, Line((FILE, "helper", line_of("helper"), "")) as each:
+        each(refuses, [1])
     assert raised.value.__notes__ == [f"While this was made ready for XLA: {FILE}:{line_of('helper')}, return np.exp(-x) / 3.0  # here: helper"]
 
 
