@@ -176,7 +176,8 @@ def test_tracebacks_have_all_frames_of_the_users():
     """Where an exception leaves code is said as often as it is passed on, and parts of functions are functions."""
     for f in (lambda x: deep(3, x), folded, lambda x: jit(deep)(2, x)):
         kind, names = frames(f, 1.5)
-        names = ["<listcomp>" if name == "<genexpr>" else name for name in names]
+        inner = [] if sys.version_info >= (3, 12) else ["<listcomp>"]  # which has no frame of its own from there on
+        names = [x for name in names for x in (inner if name == "<genexpr>" else [name])]
         for _ in range(2):
             with wengert.profile():
                 assert frames(jit(f), 1.5) == (kind, names)
