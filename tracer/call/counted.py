@@ -10,8 +10,9 @@ import functools
 import threading
 import types
 
-from ..common.frames import GENERATED, raises_for_user
+from ..common.frames import raises_for_user
 from .inline_cache import CACHES, WATCHERS
+from .inline_hit import front_code
 
 COUNTERS = []  # who counts now, the latest last
 LOCK = threading.Lock()  # for who begins and ends
@@ -81,18 +82,4 @@ def through_counters(callee, args, kwargs):
 
 def counting_code(free):
     """Code that encloses the same variables, the Callee among them."""
-    names = ", ".join(free)
-    lines = [
-        f"def around({names}):",
-        "    def call(*args, **kwargs):",
-        f"        if 0: {names}",  # a function takes no code that encloses fewer variables
-        "        try:",
-        "            return callee.counter(callee, args, kwargs)",
-        "        except BaseException as error:",
-        "            seen(error)",
-        "            raise",
-    ]
-    code = compile("\n".join(lines), GENERATED, "exec")
-    for _ in range(2):
-        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-    return code.replace(co_qualname="call")
+    return front_code(free, "*args, **kwargs", ["return callee.counter(callee, args, kwargs)"])

@@ -31,7 +31,6 @@ from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
 from ..common.errors import as_seen
-from ..common.frames import GENERATED
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.emit_lookups import Lookups, namer, variable
@@ -41,7 +40,7 @@ from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.trace_tree import Untraced
 from ..rules import rules
 from .callee import Callee
-from .inline_hit import Hit
+from .inline_hit import Hit, front_code
 
 MISSING = object()
 WIDEST = 1000  # bound: leaves beyond which no inline test is generated
@@ -165,20 +164,7 @@ class InlineCache:
     def _compile(self, hot):
         names = [f"a{i}" for i in range(self.count)]
         head, before, behind = self._bare(names) if self.bare else self._with_keywords(names)
-        every = f"if 0: {', '.join(self.free)}"  # a function takes no code that encloses fewer variables
-        lines = [
-            f"def around({', '.join(self.free)}):",
-            f"    def call({head}):",
-            "        try:",
-            *("            " + line for line in [every, *before, *hot, *behind]),
-            "        except BaseException as error:",
-            "            seen(error)",
-            "            raise",
-        ]
-        code = compile("\n".join(lines), GENERATED, "exec")
-        for _ in range(2):
-            code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-        code = code.replace(co_qualname="call")
+        code = front_code(self.free, head, [*before, *hot, *behind])
         if self.bare:  # locals are numbered: under whatever names, they hide no object of ours
             code = code.replace(co_varnames=(*self.parameters, *code.co_varnames[self.count :]))
         return code

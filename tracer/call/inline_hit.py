@@ -1,10 +1,13 @@
 """What the generated function of the inline cache does once the tests of a signature hold: launch and result, with
 nothing that it does not need."""
 
+import types
+
 import numpy as np
 
 from ...backends.xla import dispatch, hosted, waiting
 from ..capture.handover import ARRAY, SCALAR
+from ..common.frames import GENERATED
 from ..guards.emit_lookups import namer
 from ..guards.guard import Read
 from ..program.backend_choice import BackendChoice
@@ -193,3 +196,22 @@ class Hit:
             + ("array(raw)" if self.here.small else "owned(raw)")
             + {ARRAY: "", SCALAR: "[()]"}.get(self.here.plain, ".item()")
         )
+
+
+def front_code(free, head, body):
+    """The code of the function a user calls: its parameters, `head`, the lines of its body, and the variables that it
+    encloses. What it raises is shown without our frames."""
+    every = f"if 0: {', '.join(free)}"  # a function takes no code that encloses fewer variables
+    lines = [
+        f"def around({', '.join(free)}):",
+        f"    def call({head}):",
+        "        try:",
+        *("            " + line for line in [every, *body]),
+        "        except BaseException as error:",
+        "            seen(error)",
+        "            raise",
+    ]
+    code = compile("\n".join(lines), GENERATED, "exec")
+    for _ in range(2):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    return code.replace(co_qualname="call")

@@ -104,11 +104,15 @@ def locate_equation():
 def where_returned(function, eqns):
     """As `locate_equation`, once the function has returned: what is still computed, such as a view that it returns, is
     not of the line that called it, but of its return, or where it has several, of the line that computed last."""
+    code = getattr(function, "__code__", None)
+
+    @functools.cache
+    def returns():
+        text = b"" if code is None or internal(code) else code.co_code  # which Python puts together each time
+        return [n for n in range(0, len(text), 2) if text[n] == RETURN]
 
     def place():
-        code = getattr(function, "__code__", None)
-        code = None if code is None or internal(code) else code
-        ends = [] if code is None else [n for n in range(0, len(code.co_code), 2) if code.co_code[n] == RETURN]
+        ends = returns()
         last = next((e.source for e in reversed(eqns) if e.source is not None), None)
         return Source(code, ends[-1]) if ends and (len(ends) == 1 or last is None) else last or locate_equation()
 
