@@ -1,0 +1,1 @@
+"""Loops as kernels of a GPU."""

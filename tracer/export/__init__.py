@@ -1,0 +1,1 @@
+"""Programs as files that run without the tracer."""

@@ -1,0 +1,1 @@
+"""Compiled functions in other libraries: JAX, PyTorch, pickles, processes."""

@@ -1,0 +1,1 @@
+"""Over which devices the axes of arguments are spread, and what the collectives cost."""
