@@ -7,6 +7,8 @@ import functools
 import numpy as np
 
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
+PRECISIONS = "highest", "high", "default"  # of products, from all digits down to what the hardware is fastest at
+PRECISION = contextvars.ContextVar("precision", default=PRECISIONS[0])
 
 
 @contextlib.contextmanager
@@ -17,6 +19,16 @@ def exactly(exact):
         yield
     finally:
         ONLY_EXACT.reset(token)
+
+
+@contextlib.contextmanager
+def multiplying(precision):
+    """Within: the precision, one of PRECISIONS, in which what is lowered multiplies matrices and convolves."""
+    token = PRECISION.set(precision)
+    try:
+        yield
+    finally:
+        PRECISION.reset(token)
 
 
 @functools.cache

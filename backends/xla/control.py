@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from ...ir.exactness import ONLY_EXACT
+from ...ir.exactness import ONLY_EXACT, PRECISION
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
 from .callbacks import callback
@@ -75,15 +75,15 @@ def lower_map(*operands, body, mapped, size):
 
 
 @functools.lru_cache(1024)
-def outlined(body, exact):
-    """One jit a function, so that all its calls share one trace and one XLA computation. exact: as it is while that
-    trace is made."""
+def outlined(body, exact, precision):
+    """One jit a function, so that all its calls share one trace and one XLA computation. exact, precision: as they are
+    while that trace is made."""
     return jax.jit(jax_callable(body))
 
 
 @XLA.rule(call)
 def lower_call(*operands, body, name, inline, rule):
-    return lower(body, operands) if inline else outlined(body, ONLY_EXACT.get())(*operands)
+    return lower(body, operands) if inline else outlined(body, ONLY_EXACT.get(), PRECISION.get())(*operands)
 
 
 @XLA.rule(host)

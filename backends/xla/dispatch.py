@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from ...ir.core import Value
-from ...ir.exactness import exactly
+from ...ir.exactness import exactly, multiplying
 from ...ir.types import Tensor
 from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
@@ -52,12 +52,13 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True, exact=False, raising=False):
+def program(find, name, native=True, exact=False, raising=False, precision="highest"):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
 
     native: whether loops may run as machine code of ours where that pays.
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
+    precision: of products, one of `exactness.PRECISIONS`.
     raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
     FAILURES. The result is one jax array where the function has one result, else a tuple of them.
     """
@@ -65,7 +66,7 @@ def program(find, name, native=True, exact=False, raising=False):
     def run(*leaves):
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with exactly(exact), contextlib.nullcontext() if native else asked(None):
+        with exactly(exact), multiplying(precision), contextlib.nullcontext() if native else asked(None):
             out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
         if raising:
             *out, status = out

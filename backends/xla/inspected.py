@@ -10,6 +10,7 @@ import weakref
 
 import jax
 
+from ...ir.exactness import multiplying
 from ..forked import refuse_forked
 from ..native import asked
 from .dispatch import program, wide
@@ -18,22 +19,23 @@ from .numbers import numbers_in_nests
 
 MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
 ANALYSED = "flops", "transcendentals", "bytes accessed"
-_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact): Inspection}
+_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact, precision): Inspection}
 
 
-def inspected(func, native=True, exact=False):
-    """The `Inspection` of a function; made once for each pair of options."""
-    found = _known.setdefault(func, {})
-    if (native, exact) not in found:
-        found[native, exact] = Inspection(func, native, exact)
-    return found[native, exact]
+def inspected(func, native=True, exact=False, precision="highest"):
+    """The `Inspection` of a function; made once for each set of options, which are those of `dispatch.program`."""
+    found, options = _known.setdefault(func, {}), (native, exact, precision)
+    if options not in found:
+        found[options] = Inspection(func, *options)
+    return found[options]
 
 
 class Inspection:
     """What becomes of a function under jax. It does not keep the function alive."""
 
-    def __init__(self, func, native, exact):
-        self.func, self.native, self.exact = weakref.ref(func), native, exact
+    def __init__(self, func, native, exact, precision):
+        self.func, self.native = weakref.ref(func), native
+        self.options = {"native": native, "exact": exact, "precision": precision}
 
     def stand_ins(self):
         return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in self.func().param_types]
@@ -44,7 +46,7 @@ class Inspection:
         func = self.func()
         places = range(len(func.params))
         with wide():
-            return program(lambda types: (func, places), func.name, self.native, self.exact).lower(*self.stand_ins())
+            return program(lambda types: (func, places), func.name, **self.options).lower(*self.stand_ins())
 
     @functools.cached_property
     def told(self):
@@ -65,7 +67,8 @@ class Inspection:
         func = self.func()
 
         def run(*operands):
-            with contextlib.nullcontext() if self.native else asked(None):
+            precision = multiplying(self.options["precision"])
+            with precision, contextlib.nullcontext() if self.native else asked(None):
                 return lower(func, operands)
 
         with wide():

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 
 from ...ir.core import Value
-from ...ir.exactness import ONLY_EXACT
+from ...ir.exactness import ONLY_EXACT, PRECISION
 from ...ir.ops.linalg import dot_general
 from .platforms import by_platform
 from .table import XLA
@@ -37,8 +37,13 @@ def product(x, y, *, contract, batch):
 
 
 def plain(x, y, contract, batch=((), ())):
-    """precision: a GPU's TF32 keeps ten bits of a float32, NumPy keeps them all."""
-    return lax.dot_general(x, y, (contract, batch), precision=lax.Precision.HIGHEST)
+    """In the precision that the user asks for: a GPU's TF32 keeps ten bits of a float32, NumPy keeps them all."""
+    return lax.dot_general(x, y, (contract, batch), precision=product_precision())
+
+
+def product_precision():
+    """jax's name of the precision in which products are taken now."""
+    return lax.Precision[PRECISION.get().upper()]
 
 
 def fused(x, y, *, contract, batch):

@@ -14,6 +14,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...ir.core import Lit
+from ...ir.exactness import multiplying
 from ..forked import refuse_forked, under_jit
 from ..native import asked
 from .dispatch import CLOCK, wide
@@ -26,14 +27,14 @@ class OutlinedProgram:
     """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of
     each function."""
 
-    def __init__(self, func, pieces, native=True):
+    def __init__(self, func, pieces, native=True, precision="highest"):
         self.types, self.counts, self.programs, self.ready = func.param_types, {}, {}, False
         place = {p: i for i, p in enumerate(func.params)}
         self.given = len(place)  # the first place of what is computed
         for piece in pieces:
             self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
             if piece.func not in self.programs:
-                self.programs[piece.func] = jitted_piece(piece, native)
+                self.programs[piece.func] = jitted_piece(piece, native, precision)
             place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
         self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
         steps = [(self.programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
@@ -85,11 +86,11 @@ class OutlinedProgram:
         return values[r] if r >= self.given else jnp.array(values[r])
 
 
-def jitted_piece(piece, native):
+def jitted_piece(piece, native, precision):
     """A piece under jax.jit."""
 
     def run(*operands):
-        with contextlib.nullcontext() if native else asked(None):
+        with multiplying(precision), contextlib.nullcontext() if native else asked(None):
             return unaliased_results(lower(piece.func, operands, marked=piece.marks), operands)
 
     run.__name__ = run.__qualname__ = piece.func.name

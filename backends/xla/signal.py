@@ -13,6 +13,7 @@ from jax import lax
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.signal import conv_general, fft
 from .fusion_barrier import always
+from .linalg import product_precision
 from .platforms import by_platform
 from .table import XLA
 
@@ -24,7 +25,7 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
     def direct(x, w):
         return lax.conv_general_dilated(
             x, w, strides, padding, lhs_dilation, rhs_dilation, lax.ConvDimensionNumbers(*dimension_numbers),
-            feature_group_count=groups, batch_group_count=batch_groups, precision=lax.Precision.HIGHEST,
+            feature_group_count=groups, batch_group_count=batch_groups, precision=product_precision(),
         )  # fmt: skip
 
     plain = {*strides, *lhs_dilation, *rhs_dilation} <= {1} and all(side >= 0 for sides in padding for side in sides)

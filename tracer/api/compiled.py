@@ -48,6 +48,7 @@ class Compiled(Inspecting):
         name=None,
         device=None,
         exact=False,
+        precision="highest",
         signature=None,
         engine=None,
         memory=None,
@@ -73,6 +74,7 @@ class Compiled(Inspecting):
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
+        self.precision = precision
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
         self.device, self.engine, self.native = dispatch.find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
@@ -91,6 +93,10 @@ class Compiled(Inspecting):
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
+
+    def lowering(self):
+        """The options by which its programs are lowered, as `dispatch.program` takes them."""
+        return {"native": self.native, "exact": self.exact, "precision": self.precision}
 
     @property
     def function(self):

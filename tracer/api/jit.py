@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from ...ir.exactness import PRECISIONS
 from ..blame.watch import Debug
 from ..cache.keep import is_unkept
 from ..call import shared
@@ -20,7 +21,8 @@ from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
-SAID = ("exact", "engine", "memory", "native", "whole", "debug")  # options by which functions made alike are told apart
+# options by which functions made alike are told apart
+SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision")
 ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
@@ -38,6 +40,7 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    precision: Literal["highest", "high", "default"] | None = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -53,6 +56,7 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    precision: Literal["highest", "high", "default"] | None = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -68,6 +72,7 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    precision: Literal["highest", "high", "default"] | None = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -82,6 +87,7 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    precision: Literal["highest", "high", "default"] | None = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -120,6 +126,10 @@ def jit(
             them, which alone stands for NumPy's three, it is a RuntimeWarning at that line, and the call goes on.
             Derivatives of what is so compiled are watched too. None: the words that the environment variable
             WENGERT_DEBUG names, or none.
+    precision: of products of matrices and convolutions that XLA computes, those of derivatives too. "highest": all
+            digits of the dtype, as NumPy. On GPUs "high" and "default" let float32 products be taken in TF32, of ten
+            binary digits, several times as fast; CPUs know no difference. None: that of the function which is given,
+            where it is compiled by `jit` itself, else "highest".
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
@@ -142,6 +152,7 @@ def jit(
             "native": native,
             "whole": whole,
             "debug": debug,
+            "precision": precision,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -167,6 +178,7 @@ def jit(
             "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
             "for one of the two."
         )
+    precision = asked_precision(function, precision, exact)
     if whole:
         refuse_generator(function)
     debug = debug_of(function, debug)
@@ -174,7 +186,7 @@ def jit(
         text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
         raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
-    options["whole"], options["debug"] = whole, debug
+    options |= {"whole": whole, "debug": debug, "precision": precision}
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
@@ -202,10 +214,25 @@ def debug_of(function, asked=None):
         raise
 
 
+def asked_precision(function, asked=None, exact=False):
+    """The precision of products in what is made of `function`: what is asked, else what that has."""
+    if asked is not None and asked not in PRECISIONS:
+        kinds = f"precision='{PRECISIONS[0]}', '{PRECISIONS[1]}' or '{PRECISIONS[2]}'"
+        raise ValueError(f"jit takes products in {kinds}, not {asked!r}\n  Leave it out for all digits, as in NumPy.")
+    if exact and asked not in (None, PRECISIONS[0]):
+        raise ValueError(
+            f"exact=True rounds each step as NumPy does, and precision={asked!r} lets products keep fewer digits\n  Ask "
+            "for one of the two."
+        )
+    inner = getattr(getattr(function, "compiled", None), "precision", None)
+    return asked or (None if exact else inner) or PRECISIONS[0]
+
+
 def compiled_as(make, function, kind, details, **options):
     """The function a user calls: `make(function)`, compiled. Functions made alike share what is traced, where a key can
     say so: kind, and the options, are part of that. details(): what else a Compiled is made with."""
     options["debug"] = debug_of(function, options.get("debug"))
+    options["precision"] = options.get("precision") or asked_precision(function)
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

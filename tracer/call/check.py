@@ -168,7 +168,7 @@ class Comparison:
             np.array(x, p.type.dtype)
             for x, p in zip((*dynamic, *captured_inputs(captured, dynamic)), func.params, strict=True)
         ]
-        walk = Walk(self.compiled.exact)
+        walk = Walk(self.compiled.exact, self.compiled.precision)
         wrong = walk.first(func, operands)
         if wrong is not None:
             return wrong
@@ -212,8 +212,8 @@ def source_of(value):
 class Walk:
     """Programs run twice: as their ops mean it, by NumPy, and by XLA with every value returned."""
 
-    def __init__(self, exact):
-        self.exact, self.programs = exact, {}
+    def __init__(self, exact, precision):
+        self.options, self.programs = {"exact": exact, "precision": precision}, {}
 
     def meaning(self, func, operands):
         """value -> array of every operand, intermediate and result, by the ops' own NumPy bodies."""
@@ -235,7 +235,7 @@ class Walk:
         if program is None:
             every = Func(func.name, func.params, func.eqns, [r for e in func.eqns for r in e.results])
             find = lambda types: (every, range(len(func.params)))
-            program = self.programs[func] = dispatch.program(find, func.name, exact=self.exact), every
+            program = self.programs[func] = dispatch.program(find, func.name, **self.options), every
         run, every = program
         if not every.results:
             return {}

@@ -349,6 +349,7 @@ class Parted:
             plain=piece.function,
             name=f"{whole.name.partition(',')[0]}, lines {first} to {last}",
             exact=whole.exact,
+            precision=whole.precision,
             engine=whole.engine,
             memory=whole.memory,
             native=whole.native,

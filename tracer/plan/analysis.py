@@ -47,9 +47,10 @@ def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
     return found
 
 
-def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
-    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
-    looked = inspected(func, is_native, exact)
+def analysed_xla(func: Func, names: list[str], options: dict[str, Any]) -> Analysis:
+    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take; options: as of
+    `dispatch.program`."""
+    looked, is_native = inspected(func, **options), options["native"]
     module, made = parse_module(looked.hlo()), Analysis()
     steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
@@ -81,11 +82,11 @@ def name_arguments(buffers: list[Buffer], instructions: Any, names: list[str]) -
             b.name = names[number[b.name]]
 
 
-def analysed_pieces(chain: Any, exact: bool) -> Analysis:
+def analysed_pieces(chain: Any, options: dict[str, Any]) -> Analysis:
     """Of a program that runs as a chain of executables; chain: an `OutlinedProgram`."""
     made, known = Analysis(), {}
     for func, count in chain.counts.items():
-        known[func] = inner = analysed_xla(func, [], True, exact)
+        known[func] = inner = analysed_xla(func, [], {**options, "native": True})
         for place, cost in inner.lines.items():
             made.lines.note(place, cost.times(count))
     for func, _ in chain.called:

@@ -81,10 +81,10 @@ def analysed(subject: Subject) -> Analysis:
     compiled, version = subject.compiled, subject.version
     names = [n for n, _ in parameter_names(subject)]
     if version is not None and version.chain is not None:
-        return analysed_pieces(version.chain, compiled.exact)
+        return analysed_pieces(version.chain, compiled.lowering())
     if version is not None and version.engine or forked.Process.forked:
         return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
-    return analysed_xla(subject.func, names, compiled.native, compiled.exact)
+    return analysed_xla(subject.func, names, compiled.lowering())
 
 
 def overwritten(version: Any) -> set[int]:

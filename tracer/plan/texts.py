@@ -110,7 +110,7 @@ def op_counts(func: Func) -> collections.Counter[str]:
 
 
 def looked_at(subject: Subject) -> Inspection:
-    return inspected(subject.func, subject.compiled.native, subject.compiled.exact)
+    return inspected(subject.func, **subject.compiled.lowering())
 
 
 def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:
@@ -122,7 +122,7 @@ def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:
             return write(looked_at(subject))
         parts = []
         for func, count in chain.counts.items():
-            parts.append(f"// {func.name}: {several(count, 'call')}\n{write(inspected(func, subject.compiled.native))}")
+            parts.append(f"// {func.name}: {several(count, 'call')}\n{write(inspected(func, **subject.compiled.lowering()))}")
         return "\n".join(parts)
 
     return text

@@ -19,7 +19,7 @@ class SpecialisationSet:
     among them."""
 
     def __init__(self, compiled, rules=()):
-        self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
+        self.rules, self.options = rules, compiled.lowering()
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
