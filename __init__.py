@@ -1,5 +1,6 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
+from .backends import small_floats  # noqa: F401, dtypes that are there before anything lists them
 from .tracer import numpy_api  # register NumPy's and SciPy's functions on traced values
 from .tracer.api import along, installations  # noqa: F401, the functions that trace what they are given; the slots of lower rooms
 from .tracer.api.custom import custom_jvp, custom_vjp

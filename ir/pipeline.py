@@ -11,7 +11,7 @@ from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve
 from .ops.linalg import dot_general
-from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, simplify, user_rules
+from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, simplify, user_rules, widen
 from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
@@ -22,6 +22,7 @@ Pass: TypeAlias = Callable[..., Func]  # (func, options by keyword) -> func
 PIPELINE: tuple[Pass, ...] = (
     inline,    # calls written out, so that what follows sees through them
     user_rules,  # rules of the user's, on what is written
+    widen,     # arithmetic of bfloat16 and the like in float32, rounded after each operation
     fold,      # known numbers computed
     bounds,    # comparisons of integers decided by the intervals they lie in
     masks,     # masks of products dropped where nobody reads what they leave out

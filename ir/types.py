@@ -14,6 +14,13 @@ SHORT = {
     "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 DTYPES = {short: np.dtype(name) for name, short in SHORT.items()}
+SMALL: set[np.dtype[Any]] = set()  # floating dtypes of other libraries, in which nothing is computed: see passes/widen
+
+
+def declare_float(short: str, dtype: np.dtype[Any]) -> None:
+    """Let the IR have a floating dtype of another library's, written `short`."""
+    SHORT[dtype.name], DTYPES[short] = short, dtype
+    SMALL.add(dtype)
 
 
 class IRTypeError(TypeError):
@@ -21,13 +28,17 @@ class IRTypeError(TypeError):
 
 
 class Tensor:
-    """Shape and dtype of one value. Interned: equal types are the same object."""
+    """Shape and dtype of one value. Interned: equal types are the same object.
 
-    __slots__ = ("shape", "dtype", "size", "kind", "text")
+    kind: that of the dtype as NumPy spells it, "f" for all floats; small: whether it is one of SMALL.
+    """
+
+    __slots__ = ("shape", "dtype", "size", "kind", "small", "text")
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     size: int
     kind: str
+    small: bool
     text: str
     _interned: ClassVar[dict[Any, Tensor]] = {}
 
@@ -49,7 +60,8 @@ class Tensor:
         self = object.__new__(cls)
         self.shape, self.dtype = shape, DTYPES[SHORT[dtype.name]]  # one of the dtypes that are equal
         self.size = int(np.prod(shape, dtype=object)) if shape else 1
-        self.kind = dtype.kind
+        self.small = dtype in SMALL
+        self.kind = "f" if self.small else dtype.kind
         self.text = f"{SHORT[dtype.name]}[{','.join(map(str, shape))}]"
         return cls._interned.setdefault((shape, dtype), self)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.core import Value
 from ...ir.exactness import exactly, multiplying
+from ...ir.passes import widen
 from ...ir.types import Tensor
 from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
@@ -67,7 +68,7 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), multiplying(precision), contextlib.nullcontext() if native else asked(None):
-            out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
+            out = dear(func, leaves, lower(numbers_in_nests(widen(func)), [leaves[i] for i in places]))
         if raising:
             *out, status = out
             out[bearer(func)] = unless_failed(out[bearer(func)], status)

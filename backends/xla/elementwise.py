@@ -53,6 +53,7 @@ from ...ir.ops.elementwise import (
     trunc,
     xor,
 )
+from ...ir.types import SMALL
 from .table import XLA
 
 MULTIPLIED = 16  # fact: integer powers up to this are products; beyond it pow has the smaller error
@@ -150,6 +151,8 @@ def lower_cast(x, *, dtype):
         return lax.ne(x, lax.full_like(x, 0))
     if is_complex(x) and dtype.kind != "c":
         x = lax.real(x)
+    if x.dtype != dtype and (x.dtype in SMALL or dtype in SMALL) and dtype != np.float32 and x.dtype != np.float32:
+        x = lower_cast(x, dtype=np.dtype(np.float32))  # by way of which ml_dtypes goes
     if np.issubdtype(x.dtype, np.floating) and dtype.kind in "iu":
         return float_to_integer(x, dtype)
     # of a conversion XLA would make x * mask a choice, which loses NaN, infinities and -0.0

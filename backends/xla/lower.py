@@ -12,7 +12,7 @@ from .constants import kept_apart
 from .division import divide, exact_divisions
 from .elementwise import lower_rounded
 from .fusion_barrier import materialized, on_cpus, readers
-from .linalg import computed_for, fused
+from .linalg import computed_for, fused, products_of_small
 from .nan_elision import restored
 from .neutral import neutral
 from .pads import margins
@@ -51,7 +51,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
     special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
-    special |= half_powers(func) | neutral(func) | to_the_bit(func)
+    special |= half_powers(func) | products_of_small(func) | neutral(func) | to_the_bit(func)
     around = margins(func)
 
     def read(x, env):

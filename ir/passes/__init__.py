@@ -11,5 +11,8 @@ from .memory import memory
 from .products import products
 from .simplify import simplify
 from .user_rules import user_rules
+from .widen import widen
 
-__all__ = ["bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify", "user_rules"]
+__all__ = [
+    "bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify", "user_rules", "widen",
+]  # fmt: skip

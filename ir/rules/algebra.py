@@ -16,6 +16,7 @@ from ..ops.elementwise import (
 )  # fmt: skip
 from ..pattern import holes, literals
 from ..rewrite import RuleSet
+from ..types import SMALL
 
 ALGEBRA = RuleSet("algebra")
 rule = ALGEBRA.rule
@@ -33,7 +34,8 @@ k, l = literals("k l", FLOAT)
 
 def is_normal_factor(value):
     """Whether a folded factor is an ordinary number: neither it nor what it multiplies gains an overflow."""
-    return bool(np.isfinite(value)) and np.abs(value) >= np.finfo(np.asarray(value).dtype).tiny
+    dtype = np.asarray(value).dtype
+    return dtype not in SMALL and bool(np.isfinite(value)) and np.abs(value) >= np.finfo(dtype).tiny
 
 
 def times(a, b):
@@ -297,6 +299,8 @@ def is_choice(x, test):
 
 def represents_all(wide, narrow):
     """Whether every number of dtype `narrow` is one of dtype `wide`."""
+    if wide in SMALL:
+        return narrow == wide
     if narrow.kind in INTEGER and wide.kind in INEXACT and 8 * narrow.itemsize > np.finfo(wide).nmant + 1:
         return False
     return np.can_cast(narrow, wide, "safe")

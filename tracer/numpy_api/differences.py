@@ -118,7 +118,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     steps = spacings(f, axes, varargs)
     if edge_order > 2:
         raise with_note(ValueError, message("'edge_order' greater than 2 not supported", locate()))
-    dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
+    dtype = f.dtype if np.issubdtype(f.dtype, np.inexact) else np.dtype(np.float64)
     if f.dtype.kind in "iu":
         f = fresh(cast_to(f.value, dtype))
     slopes = [fresh(cast_to(value_of(slope_along(f, d, h, edge_order)), dtype)) for d, h in zip(axes, steps)]

@@ -172,7 +172,7 @@ def i0(x):
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """NaN and infinities as numbers; by default 0 and the ends of the dtype."""
     a = traced(x)
-    if a.dtype.kind not in "fc":
+    if not np.issubdtype(a.dtype, np.inexact):
         return give(a.value) if copy or not a.shape else a
     result = a if not copy and isinstance(a, TracedArray) else fresh(a.value)
     info = np.finfo(a.dtype)

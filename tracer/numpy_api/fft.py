@@ -49,6 +49,7 @@ def factor_of_halves(lengths, kind, norm):
 def transform(a, kind, lengths, axes, norm, out=None):
     """`kind` (fft, ifft, rfft, irfft) over `axes`, the last of which is the halved one of real transforms."""
     x = handle(a)
+    x = x.astype(np.float32) if x.type.small else x
     if min(lengths, default=1) < 1:
         raise ValueError(f"Invalid number of FFT data points ({min(lengths)}) specified.")
     real = np.result_type(x.dtype.type(0).real.dtype, 1.0)

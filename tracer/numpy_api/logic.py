@@ -7,7 +7,7 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays, take_along_axis
 from ...ir.ops.shape import concatenate
-from ...ir.types import Tensor
+from ...ir.types import SMALL, Tensor
 from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
@@ -375,7 +375,8 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
         return apply_ufunc(np.maximum, (a, min), out=out, **kwargs)
     if not kwargs:
         reads = [read(x) for x in (min, a, max)]
-        dtype = result_dtype([k for _, k in reads])
+        # np.clip has no loop for small floats
+        dtype = result_dtype([np.dtype(np.float32) if k in SMALL else k for _, k in reads])
         shape = broadcast_shapes([shape_of(v) for v, _ in reads])
         low, x, high = [operand_as(v, dtype, shape) for v, _ in reads]
         value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)

@@ -31,7 +31,7 @@ def root(total):
 @implements(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     x = handle(x)
-    x = x if x.dtype.kind in "fc" else x.astype(float)
+    x = x if np.issubdtype(x.dtype, np.inexact) else x.astype(float)
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
         total = root(np.sum(squared(x)))
         return total.reshape((1,) * x.ndim) if keepdims else total

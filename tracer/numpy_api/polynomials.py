@@ -89,7 +89,7 @@ def roots(p):
         return handle(np.array([]))
     while not holds(p[-1] != 0, "np.roots"):
         p, zeros = p[:-1], zeros + 1
-    p = p if p.dtype.kind in "fc" else p.astype(float)
+    p = p if np.issubdtype(p.dtype, np.inexact) else p.astype(float)
     n = len(p) - 1
     if not n:
         return handle(np.zeros(zeros))

@@ -7,6 +7,7 @@ import numpy as np
 from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ..values.promote import UFUNCS
+from .small_floats import one_by_one
 from .ufunc_rules import (
     always,
     by_kind,
@@ -117,3 +118,5 @@ UFUNCS.update({
     np.gcd:            gcd,
     np.lcm:            lcm,
 })
+# fmt: on
+UFUNCS.update({ufunc: one_by_one(ufunc, rule) for ufunc, rule in UFUNCS.items()})

@@ -19,6 +19,7 @@ from ...backends.xla import dispatch, waiting
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
 from ...ir.op import OPS
+from ...ir.passes.widen import has_small
 from ..common import events
 from . import numpy_call
 from .clock import ENOUGH, LONG, clocked, turns
@@ -293,7 +294,7 @@ def may_be_numpy(version):
     nothing."""
     func = version.decided
     eqns = list(equations(func))
-    if version.effects or sum(map(on_arrays, eqns)) > LONGEST:
+    if version.effects or has_small(func) or sum(map(on_arrays, eqns)) > LONGEST:
         return False
     if not is_loop_free(func, has_statements):
         return False

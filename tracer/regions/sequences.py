@@ -231,8 +231,9 @@ def rounded(x, digits):
 def round_(x, ndigits=None):
     if not isinstance(x, TracedScalar):
         return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
-    if x.type.kind == "c" or x.type.kind == "b" and x.weak is None:
-        name = "complex" if x.weak else f"numpy.{x.type.dtype.type.__name__}"
+    if x.type.kind == "c" or x.type.small or x.type.kind == "b" and x.weak is None:
+        home = "ml_dtypes" if x.type.small else "numpy"
+        name = "complex" if x.weak else f"{home}.{x.type.dtype.type.__name__}"
         raise with_note(TypeError, message(f"type {name} doesn't define __round__ method", locate()))
     if ndigits is not None:
         return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)

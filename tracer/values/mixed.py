@@ -21,7 +21,7 @@ from .nested import found_within, replaced_within
 PYTHON = (bool, int, float, complex)
 TAG = Tensor((), np.dtype(np.int64))
 NUMBERS = {("weak", kind): n for n, kind in enumerate(PYTHON)}  # spec of a kind -> its number in the program
-NUMBERS |= {("strong", np.dtype(name)): n for n, name in enumerate(SHORT, len(PYTHON)) if name != "bfloat16"}
+NUMBERS |= {("strong", np.dtype(name)): n for n, name in enumerate(SHORT, len(PYTHON))}
 
 
 class Mixed(TracedScalar):

@@ -60,6 +60,7 @@ def dtype_limits(type):
 
 def from_float(x):
     """Check that a float has a whole part, within 64 bits, before it becomes an int."""
+    x = cast_to(x, np.dtype(np.float32)) if x.type.small else x
     edge = np.inf if x.type.dtype == np.float16 else 2.0**63  # float16 has nothing there but infinity
     above = "gt" if edge == np.inf else "ge"
     ok = OPS["and"](OPS["lt"](x, Lit(edge, x.type)), OPS[above](x, Lit(-edge, x.type)))

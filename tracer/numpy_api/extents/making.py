@@ -180,7 +180,7 @@ def median(a, axis=None, **kwargs):
     x, n = sort_(a).array, a.lengths[0]
     if not x.shape[0]:
         return call_function(np.median, (x,), {})
-    x = x if x.dtype.kind in "fc" else x.astype(float)
+    x = x if np.issubdtype(x.dtype, np.inexact) else x.astype(float)
     last = x.shape[0] - 1
     at = lambda k: (
         np.take(x, TracedScalar(operand(k)), mode="clip") if not isinstance(k, int) else x[min(max(k, 0), last)]

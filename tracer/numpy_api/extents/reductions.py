@@ -172,7 +172,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         and x.ndim == 2
         and axis is None
     ):
-        x = x if x.dtype.kind in "fc" else x.astype(float)
+        x = x if np.issubdtype(x.dtype, np.inexact) else x.astype(float)
         squares = (x * np.conjugate(x)).real if x.dtype.kind == "c" else x * x
         return np.sqrt(sum_(squares, axis, keepdims=keepdims))
     if x.ndim == 1 and ord in (1, np.inf, -np.inf):
