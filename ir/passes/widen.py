@@ -11,7 +11,8 @@ from ..types import SMALL
 WIDE = np.dtype(np.float32)
 # what computes nothing, beside what moves and joins, or has a function that says what it takes
 KEPT = {
-    "cast", "select", "bitcast", "constant", "gather", "scatter", "dynamic_update_slice", "host", "external", "pointwise",
+    "cast", "select", "bitcast", "constant", "gather", "scatter", "dynamic_update_slice", "host", "external",
+    "pointwise",
 }  # fmt: skip
 
 
@@ -19,8 +20,8 @@ def widen(func: Func) -> Func:
     """Nothing is computed in bfloat16 or a dtype of eight bits: operands are cast to float32, and results rounded back.
     Regions too.
 
-    So the library that makes these dtypes computes, one operation at a time. What is a sum of many is rounded once here,
-    at its end.
+    So the library that makes these dtypes computes, one operation at a time. What is a sum of many is rounded once
+    here, at its end.
     """
     return _widened(func, {}) if has(func, is_small) else func
 
@@ -35,7 +36,8 @@ def is_small(eqn):
 def has_small(func):
     """Whether a program has values of small floats."""
     types = (*func.param_types, *func.result_types)
-    return any(t.small for t in types) or has(func, lambda eqn: any(x.type.small for x in (*eqn.operands, *eqn.results)))
+    met = lambda eqn: any(x.type.small for x in (*eqn.operands, *eqn.results))
+    return any(t.small for t in types) or has(func, met)
 
 
 def _widened(func, done):
@@ -57,7 +59,8 @@ def in_float32(build, eqn, env):
     attrs = {**eqn.attrs, "dtype": WIDE} if eqn.attrs.get("dtype") in SMALL else eqn.attrs
     hints = tuple(r.hint for r in eqn.results)
     out = build.emit(eqn.op, operands, attrs, eqn.source, hints)
-    return [as_dtype(build, z, r.type.dtype) for r, z in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True)]
+    out = out if eqn.op.multiple else (out,)
+    return [as_dtype(build, z, r.type.dtype) for r, z in zip(eqn.results, out, strict=True)]
 
 
 def as_dtype(build, x, dtype):

@@ -221,8 +221,8 @@ def asked_precision(function, asked=None, exact=False):
         raise ValueError(f"jit takes products in {kinds}, not {asked!r}\n  Leave it out for all digits, as in NumPy.")
     if exact and asked not in (None, PRECISIONS[0]):
         raise ValueError(
-            f"exact=True rounds each step as NumPy does, and precision={asked!r} lets products keep fewer digits\n  Ask "
-            "for one of the two."
+            f"exact=True rounds each step as NumPy does, and precision={asked!r} lets products keep fewer digits\n"
+            "  Ask for one of the two."
         )
     inner = getattr(getattr(function, "compiled", None), "precision", None)
     return asked or (None if exact else inner) or PRECISIONS[0]

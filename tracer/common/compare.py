@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...ir.types import SMALL, dtype_kind
 from .errors import shown
 
 PYTHON = {np.float64: float, np.int64: int, np.bool_: bool, np.complex128: complex}
@@ -47,12 +48,11 @@ def difference(x, y):
 
 def close(x, y):
     """Element by element."""
-    if x.dtype.kind not in "fcV":
+    if dtype_kind(x.dtype) not in "fc":
         return x == y
-    if x.dtype.kind == "V" or x.dtype.name == "bfloat16":
-        x, y, size = x.astype(np.float32), y.astype(np.float32), 2
-    else:
-        size = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1)
+    size = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1)
+    if x.dtype in SMALL:
+        x, y = x.astype(np.float32), y.astype(np.float32)
     with np.errstate(all="ignore"):
         finite = np.abs(y[np.isfinite(y)])
         scale = float(finite.max()) if finite.size else 0.0

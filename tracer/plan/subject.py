@@ -9,6 +9,7 @@ from ...backends import forked
 from ...backends.xla import dispatch
 from ...ir.amounts import in_time
 from ...ir.core import Func
+from ...ir.passes.widen import has_small
 from ...ir.types import type_of
 from ..call.contest import TURNS, taken_types
 from ..call.explain import arguments_text, leaves_text, runs, static_text
@@ -107,6 +108,8 @@ def why_xla(entry: Any, version: Any) -> str:
         return "read from disk, where it was kept so"
     if version.effects:
         return "it prints, stores or calls Python as it runs"
+    if has_small(version.func):
+        return "it has numbers of bfloat16 or of eight bits, of which XLA alone makes programs"
     with backend_choice.as_asked(entry):
         if not backend_choice.may_be_numpy(version):
             return "it has loops that are not machine code, many equations, or much memory between them"

@@ -122,7 +122,8 @@ def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:
             return write(looked_at(subject))
         parts = []
         for func, count in chain.counts.items():
-            parts.append(f"// {func.name}: {several(count, 'call')}\n{write(inspected(func, **subject.compiled.lowering()))}")
+            looked = inspected(func, **subject.compiled.lowering())
+            parts.append(f"// {func.name}: {several(count, 'call')}\n{write(looked)}")
         return "\n".join(parts)
 
     return text
