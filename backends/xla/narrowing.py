@@ -25,8 +25,8 @@ def is_narrowing(x, dtype):
 
 
 def rounded_as(x, dtype):
-    """A float rounded to the nearest number that `dtype` has, ties to even: of the dtype that it was. Numbers of float32
-    and bfloat16 below their smallest normal one, which count as zero to XLA, may become that."""
+    """A float rounded to the nearest number that `dtype` has, ties to even: of the dtype that it was. Numbers of
+    float32 and bfloat16 below their smallest normal one, which count as zero to XLA, may become that."""
     info = jnp.finfo(dtype)
     if info.maxexp == jnp.finfo(np.float32).maxexp:
         return lax.reduce_precision(x, 8, info.nmant)
