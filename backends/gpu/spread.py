@@ -1,0 +1,2 @@
+def spread_trips(region, eqn, body, bound, start, step):
+    return None
