@@ -1,1 +1,11 @@
-"""Loops as kernels of a GPU."""
+"""Loops as kernels of a GPU: an IR loop -> LLVM IR -> PTX -> a launch within the XLA program, where llvmlite is
+installed.
+
+The emitter is that of `backends/native`, so what may be a kernel, and what must be computed before what, is decided
+there. `lowered_kernel` runs one on jax values; `kernel_for` says which form a loop has, or why it has none.
+"""
+
+from .choice import kernel_for
+from .launch import lowered_kernel
+
+__all__ = ["kernel_for", "lowered_kernel"]

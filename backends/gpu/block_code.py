@@ -9,23 +9,28 @@ import contextlib
 import math
 
 from ..native.code import Code, IndexForm
+from ..native.interrupts import UNKNOWN
+from .estimate import WARP, latency
 
 
 class BlockCode(Code):
     """threads: of the block, a power of two; 1 is plain serial code.
 
-    cost: expected cycles of all that is emitted; times: how often what is emitted now runs.
+    processors: among which the threads lie; cycles: expected of one block; work: lines run by all threads; times: how often what is emitted now runs; warps: how many at once; sections: how
+    often threads were given parts of something.
     """
 
-    def __init__(self, exact, threads):
+    def __init__(self, exact, threads, processors=1):
         super().__init__(exact)
-        self.threads, self.alone, self.quiet = threads, threads == 1, False
-        self.thread = self.name()
-        self.head.append(f"  {self.thread} = zext i32 %thread to i64")
-        self.widest, self.barriers = 1, 0
+        self.threads, self.processors, self.alone, self.quiet = threads, processors, threads == 1, False
+        self.thread, self.block = self.name(), self.name()
+        self.head += [f"  {self.thread} = zext i32 %thread to i64", f"  {self.block} = zext i32 %block to i64"]
+        self.widest, self.sections, self.cycles, self.work, self.times, self.warps = 1, 0, 0.0, 0, 1, 1
 
     def add(self, line):
         super().add(line)
+        self.cycles += self.times * latency(line, self.warps)
+        self.work += self.times * min(self.warps * WARP, self.threads)
         if not isinstance(line, str) or line.endswith(":") or any(w in line for w in (" load ", "store ", "call ")):
             self.quiet = False
 
@@ -34,16 +39,30 @@ class BlockCode(Code):
         if not self.alone and not self.quiet:
             self.do("call void @barrier()")
             self.quiet = True
-            self.barriers += 1
 
     @contextlib.contextmanager
-    def by_itself(self):
-        """Within: what is emitted is run by single threads."""
-        outer, self.alone = self.alone, True
+    def by_itself(self, threads=1):
+        """Within: what is emitted is run by single threads, so many at once."""
+        outer = self.alone, self.warps
+        self.alone, self.warps = True, self.warps if self.alone else -(-threads // WARP // self.processors)
         try:
             yield
         finally:
-            self.alone = outer
+            self.alone, self.warps = outer
+
+    @contextlib.contextmanager
+    def often(self, times):
+        """Within: what is emitted runs so many times as often."""
+        outer, self.times = self.times, self.times * times
+        try:
+            yield
+        finally:
+            self.times = outer
+
+    def count_up(self, low, high, body, types=(), start=(), name=None):
+        literal = not str(low).startswith("%") and not str(high).startswith("%")
+        with self.often(max(int(high) - int(low), 0) if literal else UNKNOWN):
+            return super().count_up(low, high, body, types, start, name)
 
     def only_if(self, truth, body):
         """`body()` by the threads of which something is true."""
@@ -60,14 +79,17 @@ class BlockCode(Code):
         if self.alone:
             body()
             return
+        self.sections += 1
         self.barrier()
         self.only_if(self.op(f"icmp eq i64 {self.thread}, 0"), body)
         self.barrier()
 
-    def mine(self, low, high, body, types=(), start=(), name=None):
-        """`count_up` over the trips of this thread alone."""
+    def share(self, low, high, count, body, types=(), start=(), name=None):
+        """`count_up` over the trips of this thread, of about `count` in all."""
+        self.sections += 1
+        self.widest = max(self.widest, count)
         first = self.thread if low == "0" else self.op(f"add nsw i64 {low}, {self.thread}")
-        with self.by_itself():
+        with self.by_itself(min(count, self.threads)), self.often(-(-count // self.threads)):
             return self.loop(
                 types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, first, name, self.threads
             )
@@ -77,10 +99,10 @@ class BlockCode(Code):
         thread, where they are shared out. bounds: (lowest, highest + 1) of one index."""
         if self.alone:
             return self.in_order(sizes, names, body, types, start, bounds)
-        self.widest = max(self.widest, math.prod(sizes))
+        count = math.prod(sizes)
         if len(sizes) == 1:
-            low, high = bounds or ("0", str(sizes[0]))
-            return self.mine(low, high, lambda _, *values: body(*values), types, start, names[0])
+            low, high = bounds or ("0", str(count))
+            return self.share(low, high, count, lambda _, *values: body(*values), types, start, names[0])
 
         def inner(t, *values):
             for d in reversed(range(len(sizes))):
@@ -91,7 +113,7 @@ class BlockCode(Code):
                     self.do(f"{names[0]} = add i64 {t}, 0")
             return body(*values)
 
-        return self.mine("0", str(math.prod(sizes)), inner, types, start)
+        return self.share("0", str(count), count, inner, types, start)
 
     def in_order(self, sizes, names, body, types=(), start=(), bounds=None):
         """`indices` by a thread for itself."""

@@ -11,6 +11,7 @@ from ...ir.ops import OPS
 from ..native.code import IndexForm, llvm_literal, llvm_type
 from ..native.elements import KEEP, Elements, LiveWindow, offset
 from ..native.fuse import APART, SAME, CellStore, Fused
+from ..native.interrupts import UNKNOWN, trips
 from ..native.reduce import COMPUTED, REDUCTIONS, factors, merged_index
 from ..native.region import RegionEmitter, product_length
 from ..native.scatter import emit_scatter
@@ -18,7 +19,7 @@ from ..native.skew import Skewed
 from ..native.values import Memory, Moved, NotNative, Register
 from .spread import spread_trips
 
-DOT, DRAW, MUL = OPS["dot_general"], OPS["draw"], OPS["mul"]
+DOT, DRAW, LOOP, MUL = (OPS[name] for name in ("dot_general", "draw", "loop", "mul"))
 SUMS = {OPS["reduce_sum"], OPS["reduce_prod"], DOT}
 SCATTERED = 64  # bound: updates of a scatter that one thread makes in order
 FEW = 32  # bound: terms of a sum that every thread adds up for itself
@@ -50,13 +51,14 @@ class BlockRegion(RegionEmitter):
     def strips(self, body, carried):
         return None
 
-    def spread(self, eqn, body, bound, start, step):
-        return spread_trips(self, eqn, body, bound, start, step)
+    def spread(self, eqn, body, bound, invariants, start, step):
+        return spread_trips(self, eqn, body, bound, invariants, start, step)
 
     def equation(self, eqn):
         if eqn.op is DRAW:
             raise NotNative("draws are made in order")
-        super().equation(eqn)
+        with self.code.often((trips(eqn.attrs) or UNKNOWN) if eqn.op is LOOP else 1):
+            super().equation(eqn)
 
     def over(self, shape, body):
         axes = [d for d, n in enumerate(shape) if n != 1]

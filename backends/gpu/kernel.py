@@ -6,21 +6,32 @@ from ..native.region import supported
 from ..native.values import Cell, NotNative
 from .block_code import BlockCode
 from .block_region import BlockRegion
+from .estimate import PROCESSORS
 
 SHARED = 40 << 10  # bound: bytes of memory that a block shares on the chip; 48 KiB are there without being asked for
 PRIVATE = 1 << 10  # bound: bytes of memory that a thread has for itself
 
 
 class Kernel(Nest):
-    """threads: of the block that runs it."""
+    """threads: of a block; form: what the outermost loop is shared out among.
+
+    "block": nothing: one block makes its trips in order, all threads at each; "blocks": blocks, each with all of its
+    threads at one trip; "threads": the threads of all blocks. The last two are for trips that do not hang together.
+    """
 
     REGION = BlockRegion
 
-    def __init__(self, op, types, attrs, exact, threads):
-        self.threads, self.on_chip, self.free, self.own_room, self.sums = threads, [], SHARED, PRIVATE, {}
+    def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1):
+        self.threads, self.form, self.blocks = threads, form, blocks
+        self.spread_out = False  # whether the outermost loop has been
+        self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, {}
         super().__init__(op, types, attrs, exact=exact)
+        if form != "block" and not self.spread_out or form == "threads" and (self.code.sections > 1 or self.on_chip):
+            raise NotNative("there is more to it than its trips")
 
     def new_code(self, exact):
+        if self.form == "threads":
+            return BlockCode(exact, self.threads * self.blocks, min(self.blocks, PROCESSORS))
         return BlockCode(exact, self.threads)
 
     def partials(self, dtype):
@@ -38,7 +49,7 @@ class Kernel(Nest):
     def scratch(self, t):
         supported(t)
         size = t.size * t.dtype.itemsize
-        if self.threads == 1:
+        if self.threads * self.blocks == 1:
             return super().scratch(t)
         if not self.code.alone:
             return self.chip(t.dtype, t.size) if size <= self.free else self.spilt(t)
@@ -51,6 +62,8 @@ class Kernel(Nest):
 
     def spilt(self, t):
         """Memory of its own that is a result of the call that nobody reads."""
+        if self.form != "block":
+            raise NotNative(f"a block has no room for an array of {t.size * t.dtype.itemsize} bytes")
         self.extra.append(t)
         return Cell(self.buffer("result", len(self.results) + len(self.extra) - 1), t.dtype, t.size)
 
@@ -74,7 +87,7 @@ class Kernel(Nest):
         lines = self.code.text()
         body = lines.replace("entry:", "\n".join(["entry:", *head]), 1)
         comma = ", " if self.buffers else ""
-        function = f"define void @nest({params}{comma}i32 %thread) alwaysinline {{\n{body}\n}}"
+        function = f"define void @nest({params}{comma}i32 %thread, i32 %block) alwaysinline {{\n{body}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         text = [*self.constants, *shared, *declared, *self.code.defined.values(), *prologue, function, ""]
         return "\n".join(text)

@@ -18,7 +18,7 @@ define internal void @barrier() alwaysinline convergent {
   call void @llvm.nvvm.barrier0()
   ret void
 }"""
-THREAD = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
+PLACES = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"
 SIGNATURE = re.compile(r"declare (\w+) @(\w+)\((.*)\)")
 # fact: C functions that NVIDIA's library has under its own prefix, those of float32 with an f behind
 KNOWN = {
@@ -84,14 +84,18 @@ def stand_ins(kernel):
 
 
 def entry(kernel):
-    """The function that a launch names."""
-    count = len(kernel.buffers)
-    params, given = (", ".join(f"ptr %p{n}" for n in range(count)) for _ in range(2))
-    comma = ", " if count else ""
+    """The function that a launch names; its pointers are all operands of the loop, then all results."""
+    of = {"argument": "%a", "result": "%r"}
+    count = len(kernel.results) + len(kernel.extra)
+    params = [f"ptr %a{n}" for n in range(len(kernel.func.params))] + [f"ptr %r{n}" for n in range(count)]
+    given = [f"ptr {of[kind]}{k}" for kind, k in kernel.buffers]
     return (
-        f"define ptx_kernel void @{ENTRY}({params}) {{\n"
-        f"  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-        f"  call void @nest({given}{comma}i32 %thread)\n  ret void\n}}\n"
+        f"define ptx_kernel void @{ENTRY}({', '.join(params)}) {{\n"
+        f"  %own = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+        f"  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+        f"  %before = mul i32 %block, {kernel.threads if kernel.form == 'threads' else 0}\n"
+        f"  %thread = add i32 %before, %own\n"
+        f"  call void @nest({', '.join([*given, 'i32 %thread', 'i32 %block'])})\n  ret void\n}}\n"
         f"!nvvm.annotations = !{{!0}}\n"
         f'!0 = !{{ptr @{ENTRY}, !"maxntidx", i32 {kernel.threads}}}\n'
     )
@@ -100,7 +104,7 @@ def entry(kernel):
 def ptx(kernel):
     """The text that a driver compiles."""
     functions = stand_ins(kernel)
-    text = kernel.module(SPACE, [BARRIER, THREAD, *functions]) + entry(kernel)
+    text = kernel.module(SPACE, [BARRIER, PLACES, *functions]) + entry(kernel)
     defined = [d.split("@", 2)[2].split("(")[0] for d in functions]
     for name in defined:  # they are defined above
         text = text.replace(kernel.code.declared[name] + "\n", "", 1)

@@ -65,7 +65,7 @@ def emit_loop(region, eqn):
     inner = test is None and not any(True for _ in loops_in(body))
     each = hearing is not None and plan is None and not inner
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
-    at_once = region.spread(eqn, body, bound, start, step) if test is None and plan is None else None
+    at_once = region.spread(eqn, body, bound, invariants, start, step) if test is None and plan is None else None
     if at_once is not None:
         last = dict(zip(scalars, at_once))
     elif plan is not None:

@@ -226,7 +226,7 @@ class RegionEmitter(Writes):
         """(lanes, how many at a time) by which a loop goes block by block, or None."""
         return blocks(body, carried)
 
-    def spread(self, eqn, body, bound, start, step):
+    def spread(self, eqn, body, bound, invariants, start, step):
         """A loop of which many trips are run at once -> the last values of its scalars; None where they are run in
         order, as here always."""
         return None
