@@ -85,6 +85,7 @@ def forms(types, attrs, exact):
     first = Kernel(loop, types, attrs, exact, MOST)
     threads = fitting(first.code.widest)
     found = [first if threads == MOST else Kernel(loop, types, attrs, exact, threads)]
+    found += [Kernel(loop, types, attrs, exact, 1)] if 1 < threads <= SMALL else []
     count = attrs["trips"] or attrs["bound"] or 1
     for form, size, blocks in (
         ("threads", SMALL, min(-(-count // SMALL), 8 * PROCESSORS)),

@@ -2,7 +2,8 @@
 
 The proof, for each carried array: along one axis every access of a trip, in loops and branches within it too, is at one
 index, a * counter + b with a != 0 and b the same in all trips, which lies within the array (an index beyond it would be
-clamped, and meet another). So no trip reads or stores what another stores. Numbers may be added up (`TOTALS`).
+clamped, and meet another). So no trip reads or stores what another stores. Numbers may be added up (`TOTALS`), or be the
+first of the trips' that is not 0, as what checks find is (`FIRST`).
 """
 
 from ...ir.core import Lit
@@ -12,6 +13,8 @@ from ...ir.ops.control import COUNTER, cond, groups, loop
 
 PART, STORE, SLICE = OPS["dynamic_slice"], OPS["dynamic_update_slice"], OPS["slice"]
 TOTALS = {OPS["add"]: "reduce_sum", OPS["mul"]: "reduce_prod", OPS["maximum"]: "reduce_max"}
+FIRST = "first"  # p = select(c and p == 0, v, p)
+SELECT, AND, EQ = OPS["select"], OPS["and"], OPS["eq"]
 TOTALS |= {OPS["minimum"]: "reduce_min", OPS["and"]: "reduce_and", OPS["or"]: "reduce_or", OPS["xor"]: "reduce_xor"}
 
 
@@ -39,10 +42,12 @@ def totals(known, body, carried):
 
 
 def total(body, p, r):
-    """The reduction by which one number is carried; Together if it is none."""
+    """The reduction by which one number is carried, or FIRST, None where it stays; Together if it is nothing of these."""
     users = [eqn for eqn in body.eqns if p in eqn.operands]
     if r is p and not users:
         return None
+    if len(users) == 2 and is_first(users, p, r) and body.results.count(r) == 1:
+        return FIRST
     if len(users) != 1 or users[0].results != (r,) or users[0].op not in TOTALS or users[0].operands.count(p) != 1:
         raise Together
     if any(r in eqn.operands for eqn in body.eqns) or body.results.count(r) != 1 or p in body.results:
@@ -50,6 +55,19 @@ def total(body, p, r):
     if p.type.kind in "fc" and users[0].op in (OPS["add"], OPS["mul"]) and ONLY_EXACT.get():
         raise Together
     return OPS[TOTALS[users[0].op]]
+
+
+def is_first(users, p, r):
+    """Whether the two equations that read p make r the first number that is not 0."""
+    asked, chosen = users
+    if chosen.op is not SELECT or chosen.results != (r,) or asked.op is not EQ or p.type.kind not in "iu":
+        return False
+    truth, v, other = chosen.operands
+    zero = [x for x in asked.operands if x is not p]
+    if other is not p or v is p or truth is p or len(zero) != 1 or not isinstance(zero[0], Lit) or zero[0].value != 0:
+        return False
+    (free,) = asked.results
+    return truth is free or (not isinstance(truth, Lit) and truth.eqn.op is AND and free in truth.eqn.operands)
 
 
 class Walk:

@@ -1,6 +1,8 @@
 """A loop as a kernel: the function that a thread runs, its buffers, the memory that a block shares."""
 
-from ..native.code import memory_type
+from ...ir.ops.control import COUNTER
+from ...ir.types import Tensor
+from ..native.code import IndexForm, memory_type
 from ..native.nest import Nest
 from ..native.region import supported
 from ..native.values import Cell, NotNative
@@ -9,6 +11,7 @@ from .block_region import BlockRegion
 from .estimate import PROCESSORS
 
 SHARED = 40 << 10  # bound: bytes of memory that a block shares on the chip; 48 KiB are there without being asked for
+SPILT = 1 << 28  # bound: bytes of an array that each block has for itself, all together
 PRIVATE = 1 << 10  # bound: bytes of memory that a thread has for itself
 
 
@@ -23,6 +26,7 @@ class Kernel(Nest):
 
     def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1):
         self.threads, self.form, self.blocks = threads, form, blocks
+        self.left = {}  # position of a number -> (reduction or FIRST, positions of its parts among the results)
         self.spread_out = False  # whether the outermost loop has been
         self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, {}
         super().__init__(op, types, attrs, exact=exact)
@@ -60,12 +64,33 @@ class Kernel(Nest):
         self.code.head.append(f"  {name} = alloca {memory_type(t.dtype)}, i64 {t.size}, align 16")
         return Cell(name, t.dtype, t.size)
 
+    def leave(self, parts):
+        """Put what the trips of each thread, or block, leave of carried numbers where `finished` finds it."""
+        code, count = self.code, self.threads * self.blocks if self.form == "threads" else self.blocks
+        at = IndexForm.of(code.thread if self.form == "threads" else code.block)
+        for k, part in parts.items():
+            if part.op is None:
+                continue
+            places = []
+            for x, d in zip(part.last, (part.dtype, COUNTER.dtype)):
+                self.extra.append(Tensor((count,), d))
+                places.append(len(self.results) + len(self.extra) - 1)
+                code.store(self.buffer("result", places[-1]), d, at, x)
+            self.left[k] = part.op, places
+
     def spilt(self, t):
         """Memory of its own that is a result of the call that nobody reads."""
-        if self.form != "block":
-            raise NotNative(f"a block has no room for an array of {t.size * t.dtype.itemsize} bytes")
-        self.extra.append(t)
-        return Cell(self.buffer("result", len(self.results) + len(self.extra) - 1), t.dtype, t.size)
+        copies = self.blocks if self.form == "blocks" else 1
+        if self.form == "threads" or copies * t.size * t.dtype.itemsize > SPILT:
+            raise NotNative(f"there is no room for arrays of {t.size * t.dtype.itemsize} bytes, one for each trip")
+        self.extra.append(t if copies == 1 else t.like((copies, *t.shape)))
+        pointer = self.buffer("result", len(self.results) + len(self.extra) - 1)
+        if copies > 1:
+            name, code = self.code.name(), self.code
+            code.head.append(f"  {name}.at = mul i64 {code.block}, {t.size}")
+            code.head.append(f"  {name} = getelementptr {memory_type(t.dtype)}, ptr {pointer}, i64 {name}.at")
+            pointer = name
+        return Cell(pointer, t.dtype, t.size)
 
     def module(self, space, prologue):
         """The module of `@nest(buffers, thread)`.

@@ -7,11 +7,14 @@ PTX, how many blocks and threads, and which of its pointers are results. XLA put
 import jax
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from ...ir.types import Tensor
 from ..native.run import SETTINGS, asked
 from ..target import platform
+from ..xla.table import XLA
 from .choice import kernel_for
+from .independent import FIRST
 from .ptx import ENTRY
 
 TARGET = "__gpu$xla.gpu.ptx"
@@ -65,7 +68,21 @@ def launcher(choice):
             results=", ".join(str(operands + n) for n in range(len(results))),
         ),
     )
-    return lambda *xs: tuple(call(*xs)[: len(kernel.results)])
+    return lambda *xs: tuple(finished(kernel, call(*xs)))
+
+
+def finished(kernel, results):
+    """The results of a loop, of which the kernel has left numbers in parts: a number for each thread, or block."""
+    out = list(results[: len(kernel.results)])
+    for k, (op, places) in kernel.left.items():
+        parts = results[places[0]]
+        if op is FIRST:
+            found = parts[jnp.argmin(results[places[1]])]
+            out[k] = jnp.where(out[k] != 0, out[k], found)
+        else:
+            all_of = jnp.concatenate([jnp.reshape(out[k], (1,)), parts])
+            out[k] = XLA[op](all_of, axes=(0,))
+    return out
 
 
 def escaped(text):
