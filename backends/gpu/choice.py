@@ -10,6 +10,8 @@ from ..native.values import NotNative
 from .estimate import CLOCK, CORE, PROCESSORS, WARP, xla_seconds
 from .kernel import Kernel
 from .ptx import ptx, refusal
+from .spread import width
+from .waves import in_waves
 
 MOST = 1024  # fact: threads of a block
 SMALL = 128  # bound: threads of a block whose threads have trips of their own
@@ -86,10 +88,15 @@ def forms(types, attrs, exact):
     threads = fitting(first.code.widest)
     found = [first if threads == MOST else Kernel(loop, types, attrs, exact, threads)]
     found += [Kernel(loop, types, attrs, exact, 1)] if 1 < threads <= SMALL else []
+    waves = in_waves(types, attrs)
+    if waves is not None:
+        new, sure = waves
+        threads = fitting(Kernel(loop, types, new, exact, MOST, sure=sure).code.widest)
+        found.append(Kernel(loop, types, new, exact, threads, sure=sure))
     count = attrs["trips"] or attrs["bound"] or 1
     for form, size, blocks in (
         ("threads", SMALL, min(-(-count // SMALL), 8 * PROCESSORS)),
-        ("blocks", threads, min(count, PROCESSORS)),
+        ("blocks", fitting(width(attrs["body"])), min(count, PROCESSORS)),
     ):
         if blocks > 1 and attrs["test"] is None and size > 1:
             try:

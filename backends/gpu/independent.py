@@ -71,7 +71,7 @@ def is_first(users, p, r):
 
 
 class Walk:
-    """The accesses to carried arrays: accesses[k] gets (starts, sizes, shape) of each; local: values of a trip's."""
+    """The accesses to carried arrays: accesses[k] gets (starts, sizes, shape, whether it is a store) of each; local: values of a trip's."""
 
     def __init__(self, known, accesses, local):
         self.known, self.accesses, self.local = known, accesses, local
@@ -103,7 +103,7 @@ class Walk:
         else:
             first, last = eqn.attrs["start"], eqn.attrs["stop"]
             starts, sizes = [Lit(n, COUNTER) for n in first], [b - a for a, b in zip(first, last)]
-        self.accesses[roots[x]].append((tuple(starts), tuple(sizes), x.type.shape))
+        self.accesses[roots[x]].append((tuple(starts), tuple(sizes), x.type.shape, eqn.op is STORE))
 
     def region(self, eqn, roots):
         known = self.known
@@ -160,7 +160,7 @@ class Walk:
 def apart(known, accesses, axis, counter, local):
     """Whether all accesses are at one index of an axis, another one in each trip."""
     forms = []
-    for starts, sizes, shape in accesses:
+    for starts, sizes, shape, _ in accesses:
         if sizes[axis] != 1:
             return False
         low, high = known.interval(starts[axis])

@@ -19,13 +19,14 @@ class Kernel(Nest):
     """threads: of a block; form: what the outermost loop is shared out among.
 
     "block": nothing: one block makes its trips in order, all threads at each; "blocks": blocks, each with all of its
-    threads at one trip; "threads": the threads of all blocks. The last two are for trips that do not hang together.
+    threads at one trip; "threads": the threads of all blocks. The last two are for trips that do not hang together;
+    sure: bodies of loops of which that is known.
     """
 
     REGION = BlockRegion
 
-    def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1):
-        self.threads, self.form, self.blocks = threads, form, blocks
+    def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1, sure=()):
+        self.threads, self.form, self.blocks, self.sure = threads, form, blocks, sure
         self.left = {}  # position of a number -> (reduction or FIRST, positions of its parts among the results)
         self.spread_out = False  # whether the outermost loop has been
         self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, {}

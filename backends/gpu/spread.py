@@ -2,7 +2,7 @@
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ...ir.ops.control import COUNTER, loop
+from ...ir.ops.control import COUNTER
 from ..native.code import llvm_literal, llvm_type
 from ..native.interrupts import trips
 from ..native.reduce import REDUCTIONS
@@ -18,7 +18,7 @@ def width(func):
     own = (
         eqn.operands[1].type.size if eqn.op is STORE else max((r.type.size for r in eqn.results), default=1)
         for eqn in func.eqns
-        if eqn.op is not loop
+        if not eqn.regions()
     )
     inner = (width(region) for eqn in func.eqns for region in eqn.regions())
     return max([1, *own, *inner])
@@ -37,7 +37,7 @@ def spread_trips(region, eqn, body, bound, invariants, start, step):
     nest.known.counter(body.params[0], bound)
     for p, x in zip(body.params[1:], invariants):
         nest.known.same(p, x)
-    found = totals(nest.known, body, eqn.attrs["carried"])
+    found = {} if body in nest.sure else totals(nest.known, body, eqn.attrs["carried"])
     if found is None and outermost:
         raise NotNative("its trips hang together")
     if found is None:
