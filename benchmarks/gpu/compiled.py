@@ -34,10 +34,10 @@ def compiled_for(device, function, *args, **options):
     return of_func(device, made.ir(*args), start)
 
 
-def of_func(device, func, start=None):
-    """The same of an IR function, as it stands."""
+def of_func(device, func, start=None, trips=None):
+    """The same of an IR function, as it stands; trips: as of `launches_of`."""
     start = time.perf_counter() if start is None else start
     looked = inspected(func, device=device)
     text = looked.hlo()
-    memory = looked.memory() or {}
-    return CompiledProgram(text, launches_of(text), memory.get("temp", 0), func.count(), time.perf_counter() - start)
+    temporary = (looked.memory() or {}).get("temp", 0)
+    return CompiledProgram(text, launches_of(text, trips), temporary, func.count(), time.perf_counter() - start)

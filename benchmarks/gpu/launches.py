@@ -2,8 +2,8 @@
 
 A kernel is an instruction that is launched; its launches are how often it stands in the way of one call: trips of loops
 times trips of the loops around. Of the sides of a branch the one with most launches counts. Where XLA does not know the
-trips of a loop, the loop counts as one trip and is told of (`unknown`), and its test runs at each trip and is waited
-for, as the choice of a branch is (`waits`).
+trips of a loop, its test runs at each trip and is waited for, as the choice of a branch is (`waits`); how often it runs
+is what `trips.py` has counted for its line, else once, which is told of (`unknown`).
 
 XLA puts stretches of `GRAPH` kernels and more that follow each other into a CUDA graph, when it makes thunks of the
 text: the text does not show it, so `submissions`, what the host has to submit, is reckoned so.
@@ -11,10 +11,12 @@ text: the text does not show it, so `submissions`, what the host has to submit, 
 
 import collections
 import dataclasses
+import functools
 import math
 
 from wengert.backends.xla.hlo_cost import FREE, MOVES
 from wengert.backends.xla.hlo_text import parse_module
+from wengert.backends.xla.op_lines import module_lines
 
 GRAPH = 5  # `xla_gpu_graph_min_graph_size`
 TILE = 2048  # keys that a block sorts in its shared memory
@@ -46,16 +48,28 @@ class Launches:
             setattr(self, name, getattr(self, name) + times * getattr(other, name))
         self.libraries.update({name: times * n for name, n in other.libraries.items()})
 
+    def rounded(self):
+        """The same in whole numbers: trips of loops within loops are averages."""
+        whole = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        whole |= {name: round(n) for name, n in whole.items() if name != "libraries"}
+        return Launches(**whole | {"libraries": {name: round(n) for name, n in self.libraries.items()}})
 
-def launches_of(text):
-    """The `Launches` of one call of an executable, whose text (`as_text()`) is given."""
+
+def launches_of(text, trips=None):
+    """The `Launches` of one call of an executable, whose text (`as_text()`) is given; trips: {(file, line): trips of
+    its loops, a number that need not be whole}, for those that XLA does not know."""
     module = parse_module(text)
-    return Walk(module).computation(module.entry)
+    return Walk(module, trips or {}).computation(module.entry).rounded()
 
 
 class Walk:
-    def __init__(self, module):
-        self.module, self.known = module, {}
+    def __init__(self, module, trips):
+        self.module, self.trips, self.known = module, trips, {}
+
+    @functools.cached_property
+    def places(self):
+        """{instruction: (file, line)}"""
+        return {name: place[:2] for name, place in module_lines(self.module).items()}
 
     def computation(self, name):
         """Of one run of a computation."""
@@ -91,12 +105,15 @@ class Walk:
         return self.kernel(i)
 
     def loop(self, i):
-        found, trips = Launches(), 1 if i.trips is None else i.trips
+        found, counted = Launches(), i.trips
+        if counted is None:
+            counted = self.trips.get(self.places.get(i.name))
+        trips = 1 if counted is None else counted
         found.add(self.computation(*i.called("body")), trips)
         if i.trips is None:
-            found.add(self.computation(*i.called("condition")), trips)
-            found.waits += trips
-            found.unknown += 1
+            found.add(self.computation(*i.called("condition")), trips + 1)
+            found.waits += trips + 1
+            found.unknown += counted is None
         return found
 
     def branch(self, sides):
