@@ -18,13 +18,13 @@ SMALL = 128  # bound: threads of a block whose threads have trips of their own
 
 
 class Choice:
-    """kernel: what runs, and its text; seconds: expected; launches, through_xla: launches and seconds of XLA's own
+    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of XLA's own
     kernels; core: expected seconds of one core of a CPU."""
 
     def __init__(self, kernel, launches, through_xla):
         self.kernel, self.launches, self.through_xla = kernel, launches, through_xla
         self.seconds, self.core = kernel.code.cycles / CLOCK, kernel.code.work / CORE
-        self.text = ptx(kernel)
+        self.name, self.text = ptx(kernel)
 
     @property
     def serial(self):
@@ -34,9 +34,9 @@ class Choice:
     def told(self):
         """What it is, in words."""
         k = self.kernel
-        shape = "one thread" if self.serial else f"{k.blocks} block{'s' * (k.blocks > 1)} of {k.threads} threads"
-        text = f"one kernel, {shape}: about {brief(self.seconds)}, for {self.launches} launches, {brief(self.through_xla)}"
-        return f"{text}; serial, a CPU core takes about {brief(self.core)}" if self.serial else text
+        shape = f"{k.blocks} x {k.threads} threads" if k.blocks > 1 else f"{k.threads} thread{'s' * (k.threads > 1)}"
+        text = f"a kernel of {shape}, about {brief(self.seconds)}, for {self.launches:,} launches, {brief(self.through_xla)}"
+        return f"{text}; serial: a CPU core takes about {brief(self.core)}" if self.serial else text
 
 
 def brief(seconds):
@@ -66,12 +66,25 @@ def decided(types, attrs, exact):
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
         if best.code.cycles / CLOCK >= through_xla:
             return None, (
-                f"one kernel would take about {brief(best.code.cycles / CLOCK)}, XLA's {launches} launches "
+                f"one kernel would take about {brief(best.code.cycles / CLOCK)}, XLA's {launches:,} launches "
                 f"{brief(through_xla)}"
             )
         return Choice(best, launches, through_xla), None
     except NotNative as why:
         return None, str(why)
+
+
+def kernel_forms(func):
+    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are part
+    of it."""
+    for eqn in func.eqns:
+        choice = None
+        if eqn.op is loop:
+            choice, reason = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+            yield eqn, choice, reason
+        if choice is None:
+            for inner in eqn.regions():
+                yield from kernel_forms(inner)
 
 
 def alone(types, attrs):

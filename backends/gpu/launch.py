@@ -15,7 +15,6 @@ from ..target import platform
 from ..xla.table import XLA
 from .choice import kernel_for
 from .independent import FIRST
-from .ptx import ENTRY
 
 TARGET = "__gpu$xla.gpu.ptx"
 CONFIGURATION = (
@@ -61,7 +60,7 @@ def launcher(choice):
         input_output_aliases=kernel.aliases,
         custom_call_api_version=2,
         legacy_backend_config=CONFIGURATION.format(
-            name=ENTRY,
+            name=choice.name,
             data=escaped(choice.text),
             blocks=kernel.blocks,
             threads=kernel.threads,

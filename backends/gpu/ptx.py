@@ -1,6 +1,7 @@
 """LLVM IR of a kernel -> PTX, by llvmlite's NVPTX target; no CUDA compiler is needed."""
 
 import functools
+import hashlib
 import importlib
 import os
 import pathlib
@@ -11,7 +12,7 @@ from ..native.build import INSTALLED, LOCK
 from ..native.values import NotNative
 
 TRIPLE, PROCESSOR = "nvptx64-nvidia-cuda", "sm_70"  # fact: what drivers compile for every later one too
-ENTRY = "wengert_nest"
+NAMES = "wengert_nest_gpu_"  # how their names begin
 SPACE = "addrspace(3) "  # fact: memory that a block shares
 BARRIER = """declare void @llvm.nvvm.barrier0()
 define internal void @barrier() alwaysinline convergent {
@@ -19,6 +20,7 @@ define internal void @barrier() alwaysinline convergent {
   ret void
 }"""
 PLACES = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"
+DEFINED = re.compile(r"define internal \w+ @(\w+)")
 SIGNATURE = re.compile(r"declare (\w+) @(\w+)\((.*)\)")
 # fact: C functions that NVIDIA's library has under its own prefix, those of float32 with an f behind
 KNOWN = {
@@ -83,43 +85,44 @@ def stand_ins(kernel):
     return out
 
 
-def entry(kernel):
-    """The function that a launch names; its pointers are all operands of the loop, then all results."""
+def entry(kernel, name):
+    """The function of that name, which a launch calls; its pointers are all operands of the loop, then all results."""
     of = {"argument": "%a", "result": "%r"}
     count = len(kernel.results) + len(kernel.extra)
     params = [f"ptr %a{n}" for n in range(len(kernel.func.params))] + [f"ptr %r{n}" for n in range(count)]
     given = [f"ptr {of[kind]}{k}" for kind, k in kernel.buffers]
     return (
-        f"define ptx_kernel void @{ENTRY}({', '.join(params)}) {{\n"
+        f"define ptx_kernel void @{name}({', '.join(params)}) {{\n"
         f"  %own = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
         f"  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
         f"  %before = mul i32 %block, {kernel.threads if kernel.form == 'threads' else 0}\n"
         f"  %thread = add i32 %before, %own\n"
         f"  call void @nest({', '.join([*given, 'i32 %thread', 'i32 %block'])})\n  ret void\n}}\n"
         f"!nvvm.annotations = !{{!0}}\n"
-        f'!0 = !{{ptr @{ENTRY}, !"maxntidx", i32 {kernel.threads}}}\n'
+        f'!0 = !{{ptr @{name}, !"maxntidx", i32 {kernel.threads}}}\n'
     )
 
 
 def ptx(kernel):
-    """The text that a driver compiles."""
+    """(the name of a kernel, which tells it from all others; the text that a driver compiles)"""
     functions = stand_ins(kernel)
-    text = kernel.module(SPACE, [BARRIER, PLACES, *functions]) + entry(kernel)
-    defined = [d.split("@", 2)[2].split("(")[0] for d in functions]
-    for name in defined:  # they are defined above
+    text = kernel.module(SPACE, [BARRIER, PLACES, *functions])
+    for found in functions:  # they are defined beside it
+        name = DEFINED.search(found)[1]
         text = text.replace(kernel.code.declared[name] + "\n", "", 1)
+    name = NAMES + hashlib.sha256(f"{text} {kernel.threads} {kernel.form}".encode()).hexdigest()[:16]
     with LOCK:
         llvm, machine = target_machine()
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text + entry(kernel, name))
         module.triple, module.data_layout = TRIPLE, str(machine.target_data)
         if functions:
             library = llvm.parse_bitcode(libdevice())
             library.triple, library.data_layout = module.triple, module.data_layout
             module.link_in(library)
         for f in module.functions:
-            if f.name != ENTRY and not f.is_declaration:
+            if f.name != name and not f.is_declaration:
                 f.linkage = llvm.Linkage.internal
         module.verify()
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
         builder.getModulePassManager().run(module, builder)
-        return machine.emit_assembly(module)
+        return name, machine.emit_assembly(module)

@@ -68,10 +68,10 @@ def launch(kernel, operands):
 
 
 class Evaluation:
-    """kernel: {"threads", "form", "blocks"}; ran: how many loops were kernels, and why others were not."""
+    """kernel: {"threads", "form", "blocks"}; waves: {loop equation: what `in_waves` made of it}; ran: how many loops were kernels, and why others were not."""
 
-    def __init__(self, kernel, exact=False):
-        self.kernel, self.exact, self.ran = kernel, exact, collections.Counter()
+    def __init__(self, kernel, exact=False, waves=()):
+        self.kernel, self.exact, self.waves, self.ran = kernel, exact, waves or {}, collections.Counter()
 
     def __call__(self, func, operands):
         env = dict(zip(func.params, operands, strict=True))
@@ -86,7 +86,9 @@ class Evaluation:
         if eqn.op is loop:
             try:
                 with exactly(self.exact):
-                    made = Kernel(loop, [x.type for x in eqn.operands], eqn.attrs, self.exact, **self.kernel)
+                    attrs, sure = self.waves.get(eqn, (eqn.attrs, ()))
+                    types = [x.type for x in eqn.operands]
+                    made = Kernel(loop, types, attrs, self.exact, sure=sure, **self.kernel)
             except NotNative as why:
                 self.ran[str(why)] += 1
             else:
@@ -98,7 +100,7 @@ class Evaluation:
         return eqn.op.body(*operands, **eqn.attrs)
 
 
-def with_kernels(func, operands, exact=False, **kernel):
+def with_kernels(func, operands, exact=False, waves=(), **kernel):
     """-> (the results of a program, Counter of its outermost loops: "kernel", or why not)"""
-    run = Evaluation(kernel, exact)
+    run = Evaluation(kernel, exact, waves)
     return run(func, operands), run.ran

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import native
+from ...backends import gpu, native
+from ...backends.target import lowering_for, platform
 from ...backends.xla import dispatch
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
@@ -51,9 +52,8 @@ def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool, dev
     """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take; device: the one
     that was asked for, which need not be here."""
     looked = inspected(func, is_native, exact, device)
-    is_native = is_native and (device is None or device.platform == "cpu")
     module, made = parse_module(looked.hlo()), Analysis()
-    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
+    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native, device), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)
@@ -66,10 +66,19 @@ def told_by_xla(looked: Inspection) -> dict[str, Any]:
     return {**looked.cost(), "memory": looked.memory()}
 
 
-def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
-    """{the name by which XLA calls a nest: (its cost, that by line, its places, what it is)}."""
-    found = {}
-    for eqn, nest in native.listed_nests(func) if is_native else ():
+def nests_by_target(func: Func, is_native: bool, device: Any = None) -> dict[str, Any]:
+    """{the name by which XLA calls a nest, or a kernel: (its cost, that by line, its places, what it is)}."""
+    found: dict[str, Any] = {}
+    if not is_native:
+        return found
+    with lowering_for(device):
+        on = platform()
+    if on == "gpu":
+        for eqn, choice, _ in gpu.kernel_forms(func):
+            if choice is not None:
+                lines = nest_lines(eqn)
+                found[choice.name] = lines_total(lines), lines, list(lines), choice.told()
+    for eqn, nest in native.listed_nests(func) if on == "cpu" else ():
         lines = nest_lines(eqn)
         found[native.target_name(nest)] = lines_total(lines), lines, list(lines), nest_text(eqn)
     return found
