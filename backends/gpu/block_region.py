@@ -46,7 +46,7 @@ class OneByOne(Skewed):
 class BlockRegion(RegionEmitter):
     STORED, FUSED, SKEWED = SharedStore, SharedOut, OneByOne
     COPIED, PRODUCT = 1 << 16, 1 << 20  # bound: elements and multiplications that a block makes in some microseconds
-    ROW = math.inf  # rows of calls are no slower than others here
+    ROW, SHARED = math.inf, math.inf  # what large bodies cost is for the estimate to say
 
     def strips(self, body, carried):
         return None

@@ -1,5 +1,7 @@
 """A loop as a kernel: the function that a thread runs, its buffers, the memory that a block shares."""
 
+import numpy as np
+
 from ...ir.ops.control import COUNTER
 from ...ir.types import Tensor
 from ..native.code import IndexForm, memory_type
@@ -10,7 +12,10 @@ from .block_code import BlockCode
 from .block_region import BlockRegion
 from .estimate import PROCESSORS
 
-SHARED = 40 << 10  # bound: bytes of memory that a block shares on the chip; 48 KiB are there without being asked for
+# bound: bytes of memory that a block shares on the chip, beside WIDEST for each of 1024 threads; 48 KiB are there without
+# being asked for
+SHARED = 31 << 10
+WIDEST = 16  # fact: bytes of a number, complex128
 SPILT = 1 << 28  # bound: bytes of an array that each block has for itself, all together
 PRIVATE = 1 << 10  # bound: bytes of memory that a thread has for itself
 
@@ -29,7 +34,7 @@ class Kernel(Nest):
         self.threads, self.form, self.blocks, self.sure = threads, form, blocks, sure
         self.left = {}  # position of a number -> (reduction or FIRST, positions of its parts among the results)
         self.spread_out = False  # whether the outermost loop has been
-        self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, {}
+        self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, None
         super().__init__(op, types, attrs, exact=exact)
         if form != "block" and not self.spread_out or form == "threads" and (self.code.sections > 1 or self.on_chip):
             raise NotNative("there is more to it than its trips")
@@ -40,10 +45,11 @@ class Kernel(Nest):
         return BlockCode(exact, self.threads)
 
     def partials(self, dtype):
-        """Memory with a place for every thread."""
-        if dtype not in self.sums:
-            self.sums[dtype] = self.chip(dtype, self.threads)
-        return self.sums[dtype]
+        """Memory with a place for every thread; it is the same for all dtypes, one after the other."""
+        if self.sums is None:
+            self.sums = self.chip(np.dtype("i1"), self.threads * WIDEST)
+            self.free += self.threads * WIDEST  # it has room of its own
+        return Cell(self.sums.pointer, dtype, self.threads)
 
     def chip(self, dtype, size):
         name = self.code.name()

@@ -317,7 +317,7 @@ def product_length(eqn):
 
 
 def supported(t):
-    if t.dtype == np.float16:
+    if t.dtype == np.float16 or t.dtype.kind not in "biufc":
         raise NotNative(f"{t.dtype} has no native form")
     if not t.size:
         raise NotNative("an array without elements")

@@ -37,7 +37,7 @@ class NestProgram:
 
     def __init__(self, seed):
         r = self.r = random.Random(seed)
-        self.n, self.m, self.whole = r.randint(1, 7), r.randint(1, 7), False
+        self.n, self.m, self.whole = r.randint(1, 12), r.randint(1, 12), False
         self.dtype = r.choice(DTYPES)
         self.whole = self.dtype[0] == "i"
         lines = r.choice([self.plane, self.plane, self.plane, self.line, self.line, self.steps])(1)
