@@ -152,8 +152,8 @@ class Code:
         self.begin(after)
         return self.phi("i1", [("false", before), (asked, last)])[0]
 
-    def loop(self, types, start, go, body, counter="0", name=None):
-        """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values.
+    def loop(self, types, start, go, body, counter="0", name=None, step=1):
+        """`while go(t, *values): values = body(t, *values); t += step` from t = counter -> the last values.
 
         name: of t, if it has one.
         """
@@ -168,7 +168,7 @@ class Code:
         self.branch(go(t, *values), inside, after)
         self.begin(inside)
         new = body(t, *values)
-        new = [self.op(f"add nsw i64 {t}, 1"), *new]
+        new = [self.op(f"add nsw i64 {t}, {step}"), *new]
         for (_, arrivals), x in zip(found, new, strict=True):
             arrivals.append((x, self.here))
         self.do(f"br label %{head}")

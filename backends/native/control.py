@@ -13,7 +13,7 @@ from .drawing import drawn_state, emit_draw
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .scatter import SCATTERS
-from .strip_mine import Block, blocks
+from .strip_mine import Block
 from .values import Memory, NotNative, Number, Register
 
 # cost of an element up to which a loop may compute it again in every trip; measured by benchmarks/tune.py
@@ -59,13 +59,16 @@ def emit_loop(region, eqn):
         return found
 
     region.flush()
-    plan = blocks(body, len(state)) if test is None else None
+    plan = region.strips(body, len(state)) if test is None else None
     hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))
     each = hearing is not None and plan is None and not inner
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
-    if plan is not None:
+    at_once = region.spread(eqn, body, bound, invariants, start, step) if test is None and plan is None else None
+    if at_once is not None:
+        last = dict(zip(scalars, at_once))
+    elif plan is not None:
         by_blocks(code, hearing, *plan, goes, step)
         last = {}
     elif hearing is not None and inner:

@@ -77,6 +77,8 @@ class CellStore:
     masks: outside of which it need not be put, as `guards.states` has them; source: the user's place that stores.
     """
 
+    KEPT = SAME, APART, AHEAD  # where another trip may store what a trip reads
+
     def __init__(self, cell, x, place, lane, masks=frozenset(), source=None):
         self.cell, self.x, self.place, self.lane, self.masks, self.source = cell, x, place, lane, masks, source
         self.loops = [(a, n) for a, n in enumerate(x.type.shape) if n != 1 or (lane and lane[0] == a)]
@@ -103,7 +105,7 @@ class CellStore:
         """Whether what x[index] reads of its cell is there until it is stored."""
         loops, at = [(name, n) for name, (_, n) in zip(names, self.loops)], self.place(self.index(names))
         return all(
-            meeting(o, at, loops) in (SAME, APART, AHEAD) for c, o in accesses(x, index, set()) if c is self.cell
+            meeting(o, at, loops) in self.KEPT for c, o in accesses(x, index, set()) if c is self.cell
         )
 
 

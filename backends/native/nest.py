@@ -30,9 +30,11 @@ class Nest:
     signals meanwhile.
     """
 
+    REGION = RegionEmitter
+
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False):
         self.unlocked = unlocked
-        self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
+        self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
         # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
         self.drawn, self.bitgens = set(), {}
@@ -51,6 +53,9 @@ class Nest:
             supported(t)
         self.emit(len(types) - attrs["carried"])
 
+    def new_code(self, exact):
+        return Code(exact)
+
     def emit(self, first):
         """first: the position of the first carried operand. A carried array shares the buffer of its result."""
         code, self.buffers, self.aliases, homes, reps = self.code, [], {}, {}, []
@@ -66,7 +71,7 @@ class Nest:
             else:
                 reps.append(Register(t, code.load(pointer, t.dtype, IndexForm())))
         outs = {k: self.buffer("result", k) for k, r in enumerate(self.results) if not r.type.shape}
-        region = RegionEmitter(self, self.func, reps, homes)
+        region = self.REGION(self, self.func, reps, homes)
         for k, r in enumerate(region.run()):
             if k in outs:
                 code.store(outs[k], r.type.dtype, IndexForm(), region.element(r, ()))

@@ -14,16 +14,15 @@ from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
 from .elements import Elements, offset
-from .fuse import Fused
 from .mask_skip import demands
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS
 from .scatter import SCATTERS
 from .schedule import scheduled
 from .shapes import SHAPES
-from .skew import Skewed
+from .strip_mine import blocks
 from .values import Mapped, Memory, NotNative, Number, Register, Selection
-from .writes import COPIED, STORE, Writes
+from .writes import STORE, Writes
 
 PAD, RESHAPE, AND = OPS["pad"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
@@ -39,13 +38,15 @@ PRODUCT = 1 << 14  # multiplications from which a product is better left to a li
 
 
 class RegionEmitter(Writes):
+    ROW, PRODUCT = ROW, PRODUCT
+
     def __init__(self, nest, func, reps, homes, block=None):
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be
         computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
         self.own, self.clamped, self.home, self.block = set(), {}, {}, block
-        self.group, self.wave = Fused(nest.code), Skewed(nest.code)
+        self.group, self.wave = self.FUSED(nest.code), self.SKEWED(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise NotNative(f"{eqn.op.name} may have an effect")
@@ -65,7 +66,7 @@ class RegionEmitter(Writes):
 
     def inner(self, func, reps, homes, block=None):
         """A region within this one."""
-        return RegionEmitter(self.nest, func, reps, homes, block)
+        return type(self)(self.nest, func, reps, homes, block)
 
     def placed(self, x, cell):
         """Say that x is to be left in a cell, and so what it is made of by stores."""
@@ -169,7 +170,7 @@ class RegionEmitter(Writes):
             raise NotNative(
                 f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form"
             )
-        if eqn.op in CALLS and t.size >= ROW:
+        if eqn.op in CALLS and t.size >= self.ROW:
             raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
@@ -180,7 +181,7 @@ class RegionEmitter(Writes):
 
     def computed(self, eqn, t, xs, cell):
         """A reduction, a product or a search: a register, or an array."""
-        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
+        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > self.PRODUCT:
             raise NotNative(
                 f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries"
             )
@@ -220,6 +221,15 @@ class RegionEmitter(Writes):
             self.over(sizes, lambda k: along(lambda at: add(at, k)))
 
         self.over(t.shape[:-1], row)
+
+    def strips(self, body, carried):
+        """(lanes, how many at a time) by which a loop goes block by block, or None."""
+        return blocks(body, carried)
+
+    def spread(self, eqn, body, bound, invariants, start, step):
+        """A loop of which many trips are run at once -> the last values of its scalars; None where they are run in
+        order, as here always."""
+        return None
 
     def over(self, shape, body):
         """`body(index)` for every index."""
@@ -271,7 +281,7 @@ class RegionEmitter(Writes):
 
     def materialised(self, x):
         """x computed now, into memory of its own."""
-        if isinstance(x, Memory) and x.type.size > COPIED:
+        if isinstance(x, Memory) and x.type.size > self.COPIED:
             raise NotNative(f"an array of {x.type.size} elements is read after it was stored into")
         cell = self.scratch(x.type)
         self.write(cell, x.type.shape, [IndexForm()] * x.type.ndim, x, lane=x.lane)
@@ -307,7 +317,7 @@ def product_length(eqn):
 
 
 def supported(t):
-    if t.dtype == np.float16 or t.small:
+    if t.dtype == np.float16 or t.small or t.dtype.kind not in "biufc":
         raise NotNative(f"{t.dtype} has no native form")
     if not t.size:
         raise NotNative("an array without elements")

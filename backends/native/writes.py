@@ -22,6 +22,9 @@ PART = 8
 class Writes:
     """The part of `RegionEmitter` that stores."""
 
+    STORED, FUSED, SKEWED = CellStore, Fused, Skewed
+    COPIED, SHARED = COPIED, SHARED
+
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
         for x in dict.fromkeys(
@@ -53,13 +56,16 @@ class Writes:
             )
         else:
             self.flush()
-            emit_scatter(self.code, eqn, cell, *others)
+            self.scattered(eqn, cell, *others)
         return Memory(r.type, cell)
+
+    def scattered(self, eqn, cell, indices, updates):
+        emit_scatter(self.code, eqn, cell, indices, updates)
 
     def copied(self, x):
         """An array goes to another place; in every trip of a loop that may cost more than it saves."""
         rep = self.read(x)
-        if isinstance(rep, Memory) and rep.type.size > COPIED and self.nest.depth:
+        if isinstance(rep, Memory) and rep.type.size > self.COPIED and self.nest.depth:
             raise NotNative(f"an array of {rep.type.size} elements is copied in every trip")
 
     def write(self, cell, shape, starts, x, whole=False, lane=None):
@@ -72,7 +78,7 @@ class Writes:
             return
         place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
         masks = changed_under(x, cell) if whole else self.under(x)
-        narrow, store = whole and has_comparison(x), CellStore(cell, x, place, lane, masks, self.code.place)
+        narrow, store = whole and has_comparison(x), self.STORED(cell, x, place, lane, masks, self.code.place)
         if store.loops and cell in x.reads:
             names = [self.code.name() for _ in store.loops]
             x = self.detached(store, names, x, store.index(names), x.type.size // PART)
@@ -82,11 +88,11 @@ class Writes:
                 return
             if not safe:
                 x = self.materialised(x)
-            store = CellStore(cell, x, place, lane, masks, self.code.place)
+            store = self.STORED(cell, x, place, lane, masks, self.code.place)
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return
-        if x.type.size > SHARED and self.nest.depth:
+        if x.type.size > self.SHARED and self.nest.depth:
             raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
         if not self.group.takes(store):
             self.close()
@@ -99,7 +105,7 @@ class Writes:
 
     def close(self):
         """No more stores come into the loop of those that wait."""
-        group, self.group = self.group, Fused(self.code)
+        group, self.group = self.group, self.FUSED(self.code)
         if not group.stores:
             return
         delay = self.wave.takes(group)
@@ -113,7 +119,7 @@ class Writes:
     def flush(self):
         """Emit the stores that wait for others over the same indices, or the same rows."""
         self.close()
-        wave, self.wave = self.wave, Skewed(self.code)
+        wave, self.wave = self.wave, self.SKEWED(self.code)
         if wave.groups:
             wave.emit(self.block)
 
@@ -157,7 +163,7 @@ class Writes:
             if lane is None or axis != lane[0]:
                 window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
-            if not known and x.type.size > SHARED and self.nest.depth:
+            if not known and x.type.size > self.SHARED and self.nest.depth:
                 raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
             code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
 

@@ -8,7 +8,7 @@ from jax import lax
 
 from ...ir.exactness import ONLY_EXACT, PRECISION
 from ...ir.ops.control import call, cond, groups, host, loop, map_
-from .. import native
+from .. import gpu, native
 from .callbacks import callback
 from .lower import lower
 from .table import XLA
@@ -33,6 +33,7 @@ def lower_cond(index, *operands, branches):
 def lower_loop(*operands, **attrs):
     through_lax = functools.partial(loop_through_lax, attrs)
     found = native.lowered(loop, operands, attrs, through_lax)
+    found = gpu.lowered_kernel(operands, attrs, through_lax) if found is None else found
     return through_lax(*operands) if found is None else found
 
 

@@ -94,9 +94,10 @@ class Instruction(NamedTuple):
 
     @property
     def target(self):
-        """What a `custom-call` calls, or ""."""
+        """What a `custom-call` calls, or ""; where that is a kernel given as text, the kernel's name."""
         found = re.search(r'custom_call_target="([^"]*)"', self.attributes)
-        return "" if found is None else found[1]
+        kernel = re.search(r'backend_config={name = "([^"]*)"', self.attributes) if found else None
+        return "" if found is None else found[1] if kernel is None else kernel[1]
 
     @property
     def aliases(self):

@@ -96,7 +96,7 @@ class Compiled(Inspecting):
 
     def lowering(self):
         """The options by which its programs are lowered, as `dispatch.program` takes them."""
-        return {"native": self.native, "exact": self.exact, "precision": self.precision}
+        return {"native": self.native, "exact": self.exact, "precision": self.precision, "device": self.device}
 
     @property
     def function(self):

@@ -7,8 +7,9 @@ import collections
 import html
 import types
 
-from ...backends import native
+from ...backends import gpu, native
 from ...backends.numpy import by_python
+from ...backends.target import lowering_for, platform
 from ...backends.xla.fusion_barrier import materialized_count
 from ...ir.amounts import in_time
 from ..common.errors import shown
@@ -69,7 +70,7 @@ def explanation(compiled):
                     lines += (
                         [f"    pieces       {outlined.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
                     )
-                    lines += _loops(v) if compiled.native else []
+                    lines += _loops(v, compiled.device) if compiled.native else []
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
@@ -216,9 +217,16 @@ def _chains(func):
     )
 
 
-def _loops(version):
-    """The form of each loop on the CPU; of those within a native one there is nothing to say. Of many, how many have
-    each form, and why."""
+def _loops(version, device):
+    """The form of each loop where programs run; of those within a native one there is nothing to say. Of many, how many
+    have each form, and why."""
+    with lowering_for(device):
+        on_gpu = platform() == "gpu"
+    if on_gpu:
+        return [
+            f"    loop         {eqn.source or 'of no line'}: {choice.told() if choice else f'through XLA: {reason}'}"
+            for eqn, choice, reason in gpu.kernel_forms(version.func)
+        ]
     found = list(native.forms(version.func, 0 if version.engine else native.LEAST))
     other = "in Python" if version.engine else "through XLA"
     if len(found) <= LOOPS:

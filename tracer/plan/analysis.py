@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import native
+from ...backends import gpu, native
+from ...backends.target import lowering_for, platform
 from ...backends.xla import dispatch
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
@@ -52,7 +53,7 @@ def analysed_xla(func: Func, names: list[str], options: dict[str, Any]) -> Analy
     `dispatch.program`."""
     looked, is_native = inspected(func, **options), options["native"]
     module, made = parse_module(looked.hlo()), Analysis()
-    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
+    steps = XlaSteps(module, nests_by_target(looked.nests(), is_native, options["device"]), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
     made.buffers, made.temporaries, made.at = hlo_buffers(module, steps)
     name_arguments(made.buffers, module.steps, names)
@@ -65,10 +66,19 @@ def told_by_xla(looked: Inspection) -> dict[str, Any]:
     return {**looked.cost(), "memory": looked.memory()}
 
 
-def nests_by_target(func: Func, is_native: bool) -> dict[str, Any]:
-    """{the name by which XLA calls a nest: (its cost, that by line, its places, what it is)}."""
-    found = {}
-    for eqn, nest in native.listed_nests(func) if is_native else ():
+def nests_by_target(func: Func, is_native: bool, device: Any = None) -> dict[str, Any]:
+    """{the name by which XLA calls a nest, or a kernel: (its cost, that by line, its places, what it is)}."""
+    found: dict[str, Any] = {}
+    if not is_native:
+        return found
+    with lowering_for(device):
+        on = platform()
+    if on == "gpu":
+        for eqn, choice, _ in gpu.kernel_forms(func):
+            if choice is not None:
+                lines = nest_lines(eqn)
+                found[choice.name] = lines_total(lines), lines, list(lines), choice.told()
+    for eqn, nest in native.listed_nests(func) if on == "cpu" else ():
         lines = nest_lines(eqn)
         found[native.target_name(nest)] = lines_total(lines), lines, list(lines), nest_text(eqn)
     return found

@@ -1,0 +1,128 @@
+"""Whether a loop is one kernel on a GPU, and of what form: the one that takes least time by estimate, if that is less
+than what XLA's own kernels take."""
+
+import functools
+
+from ...ir.core import Builder, regions
+from ...ir.exactness import ONLY_EXACT
+from ...ir.ops.control import loop
+from ..native.values import NotNative
+from .estimate import CLOCK, CORE, PROCESSORS, WARP, xla_seconds
+from .kernel import Kernel
+from .ptx import ptx, refusal
+from .spread import width
+from .waves import in_waves
+
+MOST = 1024  # fact: threads of a block
+SMALL = 128  # bound: threads of a block whose threads have trips of their own
+
+
+class Choice:
+    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of XLA's own
+    kernels; core: expected seconds of one core of a CPU."""
+
+    def __init__(self, kernel, launches, through_xla):
+        self.kernel, self.launches, self.through_xla = kernel, launches, through_xla
+        self.seconds, self.core = kernel.code.cycles / CLOCK, kernel.code.work / CORE
+        self.name, self.text = ptx(kernel)
+
+    @property
+    def serial(self):
+        """Whether there is nothing that two threads could do at once."""
+        return self.kernel.threads * self.kernel.blocks == 1
+
+    def told(self):
+        """What it is, in words."""
+        k = self.kernel
+        shape = f"{k.blocks} x {k.threads} threads" if k.blocks > 1 else f"{k.threads} thread{'s' * (k.threads > 1)}"
+        text = f"a kernel of {shape}, about {brief(self.seconds)}, for {self.launches:,} launches, {brief(self.through_xla)}"
+        return f"{text}; serial: a CPU core takes about {brief(self.core)}" if self.serial else text
+
+
+def brief(seconds):
+    """A time in two digits."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.2g} {unit}"
+    return f"{seconds * 1e6:.2g} us"
+
+
+def kernel_for(types, attrs):
+    """(Choice, None) of a loop equation, or (None, why XLA's own kernels run it)."""
+    reason = refusal()
+    if reason is not None:
+        return None, reason
+    return decided(tuple(types), tuple(attrs.items()), ONLY_EXACT.get())
+
+
+@functools.lru_cache(256)
+def decided(types, attrs, exact):
+    attrs = dict(attrs)
+    acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
+    if acting is not None:
+        return None, f"{acting.op.name} may have an effect"
+    launches, through_xla = xla_seconds(alone(types, attrs))
+    try:
+        best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
+        if best.code.cycles / CLOCK >= through_xla:
+            return None, (
+                f"one kernel would take about {brief(best.code.cycles / CLOCK)}, XLA's {launches:,} launches "
+                f"{brief(through_xla)}"
+            )
+        return Choice(best, launches, through_xla), None
+    except NotNative as why:
+        return None, str(why)
+
+
+def kernel_forms(func):
+    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are part
+    of it."""
+    for eqn in func.eqns:
+        choice = None
+        if eqn.op is loop:
+            choice, reason = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+            yield eqn, choice, reason
+        if choice is None:
+            for inner in eqn.regions():
+                yield from kernel_forms(inner)
+
+
+def alone(types, attrs):
+    """A function that has one loop and nothing else."""
+    build = Builder("kernel")
+    with build:
+        out = build.emit(loop, [build.param(t) for t in types], attrs)
+    return build.finish(out)
+
+
+def forms(types, attrs, exact):
+    """The kernels that a loop could be; NotNative where there is none."""
+    first = Kernel(loop, types, attrs, exact, MOST)
+    threads = fitting(first.code.widest)
+    found = [first if threads == MOST else Kernel(loop, types, attrs, exact, threads)]
+    found += [Kernel(loop, types, attrs, exact, 1)] if 1 < threads <= SMALL else []
+    waves = in_waves(types, attrs)
+    if waves is not None:
+        new, sure = waves
+        threads = fitting(Kernel(loop, types, new, exact, MOST, sure=sure).code.widest)
+        found.append(Kernel(loop, types, new, exact, threads, sure=sure))
+    count = attrs["trips"] or attrs["bound"] or 1
+    for form, size, blocks in (
+        ("threads", SMALL, min(-(-count // SMALL), 8 * PROCESSORS)),
+        ("blocks", fitting(width(attrs["body"])), min(count, PROCESSORS)),
+    ):
+        if blocks > 1 and attrs["test"] is None and size > 1:
+            try:
+                found.append(Kernel(loop, types, attrs, exact, size, form, blocks))
+            except NotNative:
+                continue
+    return found
+
+
+def fitting(widest):
+    """How many threads have something to do: a power of two; one where nothing is done at once."""
+    threads = WARP
+    while threads < min(widest, MOST):
+        threads *= 2
+    return threads if widest > 1 else 1
+

@@ -1,0 +1,175 @@
+"""Which loops make trips that do not hang together: each works on a part of the carried arrays that is its own.
+
+The proof, for each carried array: along one axis every access of a trip, in loops and branches within it too, is at one
+index, a * counter + b with a != 0 and b the same in all trips, which lies within the array (an index beyond it would be
+clamped, and meet another). So no trip reads or stores what another stores. Numbers may be added up (`TOTALS`), or be the
+first of the trips' that is not 0, as what checks find is (`FIRST`).
+"""
+
+from ...ir.core import Lit
+from ...ir.exactness import ONLY_EXACT
+from ...ir.ops import OPS
+from ...ir.ops.control import COUNTER, cond, groups, loop
+
+PART, STORE, SLICE = OPS["dynamic_slice"], OPS["dynamic_update_slice"], OPS["slice"]
+TOTALS = {OPS["add"]: "reduce_sum", OPS["mul"]: "reduce_prod", OPS["maximum"]: "reduce_max"}
+FIRST = "first"  # p = select(c and p == 0, v, p)
+SELECT, AND, EQ = OPS["select"], OPS["and"], OPS["eq"]
+TOTALS |= {OPS["minimum"]: "reduce_min", OPS["and"]: "reduce_and", OPS["or"]: "reduce_or", OPS["xor"]: "reduce_xor"}
+
+
+class Together(Exception):
+    """A trip may need what another one leaves."""
+
+
+def totals(known, body, carried):
+    """{position of a carried number: the reduction that it is} of a loop whose trips do not hang together, or None.
+
+    known: `ir.affine.Affine` of the program around, which has been told of the counter and of the loop's operands.
+    """
+    state = body.params[len(body.params) - carried :]
+    try:
+        numbers = {k: total(body, p, body.results[k]) for k, p in enumerate(state) if not p.type.shape}
+        roots = {p: k for k, p in enumerate(state) if p.type.shape}
+        accesses, local = {k: [] for k in roots.values()}, set(body.params)
+        Walk(known, accesses, local).function(body, roots, [k if p.type.shape else None for k, p in enumerate(state)])
+        for k, found in accesses.items():
+            if found and not any(apart(known, found, a, body.params[0], local) for a in range(state[k].type.ndim)):
+                return None
+    except Together:
+        return None
+    return numbers
+
+
+def total(body, p, r):
+    """The reduction by which one number is carried, or FIRST, None where it stays; Together if it is nothing of these."""
+    users = [eqn for eqn in body.eqns if p in eqn.operands]
+    if r is p and not users:
+        return None
+    if len(users) == 2 and is_first(users, p, r) and body.results.count(r) == 1:
+        return FIRST
+    if len(users) != 1 or users[0].results != (r,) or users[0].op not in TOTALS or users[0].operands.count(p) != 1:
+        raise Together
+    if any(r in eqn.operands for eqn in body.eqns) or body.results.count(r) != 1 or p in body.results:
+        raise Together
+    if p.type.kind in "fc" and users[0].op in (OPS["add"], OPS["mul"]) and ONLY_EXACT.get():
+        raise Together
+    return OPS[TOTALS[users[0].op]]
+
+
+def is_first(users, p, r):
+    """Whether the two equations that read p make r the first number that is not 0."""
+    asked, chosen = users
+    if chosen.op is not SELECT or chosen.results != (r,) or asked.op is not EQ or p.type.kind not in "iu":
+        return False
+    truth, v, other = chosen.operands
+    zero = [x for x in asked.operands if x is not p]
+    if other is not p or v is p or truth is p or len(zero) != 1 or not isinstance(zero[0], Lit) or zero[0].value != 0:
+        return False
+    (free,) = asked.results
+    return truth is free or (not isinstance(truth, Lit) and truth.eqn.op is AND and free in truth.eqn.operands)
+
+
+class Walk:
+    """The accesses to carried arrays: accesses[k] gets (starts, sizes, shape, whether it is a store) of each; local: values of a trip's."""
+
+    def __init__(self, known, accesses, local):
+        self.known, self.accesses, self.local = known, accesses, local
+
+    def function(self, func, roots, results):
+        """roots: {value: which array it is a state of}; results: which one each result must be, None for any number."""
+        roots = dict(roots)
+        for eqn in func.eqns:
+            self.local.update(eqn.results)
+            if eqn.op in (loop, cond):
+                self.region(eqn, roots)
+            elif eqn.op in (PART, STORE, SLICE) and eqn.operands[0] in roots:
+                self.access(eqn, roots)
+            elif any(x in roots for x in eqn.operands):
+                raise Together
+        for r, k in zip(func.results, results, strict=True):
+            if roots.get(r) != k:
+                raise Together
+
+    def access(self, eqn, roots):
+        x, *others = eqn.operands
+        if any(y in roots for y in others):
+            raise Together
+        if eqn.op is STORE:
+            starts, sizes = others[1:], others[0].type.shape
+            roots[eqn.results[0]] = roots[x]
+        elif eqn.op is PART:
+            starts, sizes = others, eqn.attrs["sizes"]
+        else:
+            first, last = eqn.attrs["start"], eqn.attrs["stop"]
+            starts, sizes = [Lit(n, COUNTER) for n in first], [b - a for a, b in zip(first, last)]
+        self.accesses[roots[x]].append((tuple(starts), tuple(sizes), x.type.shape, eqn.op is STORE))
+
+    def region(self, eqn, roots):
+        known = self.known
+        if eqn.op is cond:
+            found, given = [roots.get(x) for x in self.chosen(eqn, roots)], eqn.operands[1:]
+            for branch in eqn.attrs["branches"]:
+                self.enter(branch, branch.params, given, roots, found)
+            self.leave(eqn, roots, found)
+            return
+        limit, invariants, state = groups(eqn.operands, **eqn.attrs)
+        bound = limit[0] if limit else None if eqn.attrs["trips"] is None else Lit(eqn.attrs["trips"], COUNTER)
+        found = [roots.get(x) for x in state]
+        for func, results in ((eqn.attrs["test"], [None]), (eqn.attrs["body"], found)):
+            if func is not None:
+                known.counter(func.params[0], bound)
+                self.local.add(func.params[0])
+                self.enter(func, func.params[1:], (*invariants, *state), roots, results, len(invariants))
+        self.leave(eqn, roots, found)
+
+    def chosen(self, eqn, roots):
+        """For each result of a choice, the operand that is a state of the same array, or itself."""
+        out = []
+        for n, r in enumerate(eqn.results):
+            same = None
+            if r.type.shape:
+                branch = eqn.attrs["branches"][0]
+                inner = dict(zip(branch.params, eqn.operands[1:]))
+                same = self.origin(branch.results[n], inner)
+            out.append(r if same is None or same not in roots else same)
+        return out
+
+    def origin(self, x, inner):
+        while x not in inner and not isinstance(x, Lit) and x.eqn is not None and x.eqn.op is STORE:
+            x = x.eqn.operands[0]
+        return inner.get(x) if not isinstance(x, Lit) else None
+
+    def enter(self, func, params, given, roots, results, fixed=None):
+        """fixed: how many of the parameters stay as they are; None for all."""
+        own = {}
+        for n, (p, x) in enumerate(zip(params, given, strict=True)):
+            if x in roots:
+                own[p] = roots[x]
+            if fixed is None or n < fixed:
+                self.known.same(p, x)
+            self.local.add(p)
+        self.function(func, own, results)
+
+    def leave(self, eqn, roots, found):
+        for r, k in zip(eqn.results, found, strict=True):
+            if k is not None:
+                roots[r] = k
+
+
+def apart(known, accesses, axis, counter, local):
+    """Whether all accesses are at one index of an axis, another one in each trip."""
+    forms = []
+    for starts, sizes, shape, _ in accesses:
+        if sizes[axis] != 1:
+            return False
+        low, high = known.interval(starts[axis])
+        if low is None or high is None or low < 0 or high >= shape[axis]:
+            return False
+        forms.append(known.form(starts[axis]))
+    terms, _ = forms[0]
+    return (
+        all(form == forms[0] for form in forms[1:])
+        and terms.get(counter, 0) != 0
+        and all(name is counter or name not in local for name in terms)
+    )
