@@ -106,6 +106,22 @@ def made_whole(x, axes):
     return lax.with_sharding_constraint(x, NamedSharding(LAYOUT.mesh, spec)) if axes else x
 
 
+def is_explicit(x):
+    """Whether x is a jax array along explicit axes of a mesh."""
+    return isinstance(x, jax.Array) and AxisType.Explicit in jax.typeof(x).sharding.mesh.axis_types
+
+
+def viewed(x, view):
+    """`view(x)`, indexing of some kind, of an array along explicit axes, where jax asks for the sharding of what is cut
+    out: it lies as XLA chooses."""
+    if isinstance(x, jax.core.Tracer):
+        return jax.sharding.auto_axes(view, out_sharding=PartitionSpec())(x)
+    mesh = x.sharding.mesh
+    out = view(jax.device_put(x, over(automatic_mesh(mesh_sizes(mesh), mesh.devices), x.sharding.spec)))
+    spec = out.sharding.spec if isinstance(out.sharding, NamedSharding) else ()
+    return jax.device_put(out, over(mesh, spec))
+
+
 # -- arrays of the user's ------------------------------------------------------------------------------------------
 
 
