@@ -117,9 +117,9 @@ def viewed(x, view):
     if isinstance(x, jax.core.Tracer):
         return jax.sharding.auto_axes(view, out_sharding=PartitionSpec())(x)
     mesh = x.sharding.mesh
-    out = view(jax.device_put(x, over(automatic_mesh(mesh_sizes(mesh), mesh.devices), x.sharding.spec)))
+    out = view(jax.device_put(x, lying_so(automatic_mesh(mesh_sizes(mesh), mesh.devices), x.sharding.spec)))
     spec = out.sharding.spec if isinstance(out.sharding, NamedSharding) else ()
-    return jax.device_put(out, over(mesh, spec))
+    return jax.device_put(out, lying_so(mesh, spec))
 
 
 # -- arrays of the user's ------------------------------------------------------------------------------------------
@@ -140,14 +140,14 @@ def automatic_mesh(sizes, devices=None):
     return Mesh(found, names, axis_types=(AxisType.Auto,) * len(names))
 
 
-def over(mesh, spec=()):
+def lying_so(mesh, spec=()):
     """The sharding of an array whose axes lie so; of all of it on all devices."""
     return NamedSharding(mesh, PartitionSpec(*spec))
 
 
 def spread_arrays(leaves, mesh, specs):
     """Arrays as jax arrays that lie over a mesh."""
-    return jax.device_put(leaves, [over(mesh, spec) for spec in specs])
+    return jax.device_put(leaves, [lying_so(mesh, spec) for spec in specs])
 
 
 def spec_entries(spec):

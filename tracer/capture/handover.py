@@ -98,7 +98,8 @@ def follow(array, chain, values=()):
     base = array
     try:
         for step in chain:
-            array = array[step.at([int(values[p]) for p in step.places])] if type(step) is Located else step.apply(array)
+            located = type(step) is Located
+            array = array[step.at([int(values[p]) for p in step.places])] if located else step.apply(array)
     except Exception:
         if not is_explicit(base):
             raise

@@ -32,7 +32,7 @@ class Placement:
     def __init__(self, mesh: Any, shard: Any) -> None:
         self.mesh, self.shard = mesh, shard
         self.sizes = dict(zip(mesh.axis_names, mesh.devices.shape, strict=True))
-        self.replicated = sharding.over(mesh)
+        self.replicated = sharding.lying_so(mesh)
         self.platform = mesh.devices.flat[0].platform
         self.found: dict[Any, list[tuple[Any, ...]]] = {}
         self.chosen: dict[Any, Choice] = {}
@@ -63,7 +63,7 @@ class Placement:
     def asked(self, names: list[str], shapes: list[tuple[int, ...]]) -> list[tuple[Any, ...]]:
         specs: list[tuple[Any, ...]] = [()] * len(shapes)
         for asked, spec in self.shard.items():
-            places = [i for i, name in enumerate(names) if is_within(name, asked)]
+            places = [i for i, name in enumerate(names) if is_part_of(name, asked)]
             if not places:
                 hint = f"They are {', '.join(names) or 'none'}; of nested ones the beginning of a name will do."
                 raise ShardingError(message(f"shard names {asked!r}, and no array argument is called so", None, hint))
@@ -92,7 +92,7 @@ def entries(entry: Any) -> tuple[str, ...]:
     return () if entry is None else (entry,) if isinstance(entry, str) else tuple(entry)
 
 
-def is_within(name: str, asked: str) -> bool:
+def is_part_of(name: str, asked: str) -> bool:
     """Whether a leaf's name, such as `params['w1'][0]`, is the one that is asked for, or begins with it."""
     name, asked = (re.sub(r"\[['\"](.*?)['\"]\]", r".\1", x) for x in (name, asked))
     return name == asked or name.startswith((f"{asked}.", f"{asked}["))
