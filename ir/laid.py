@@ -181,10 +181,12 @@ def lay_dot_general(s, eqn, x, y):
     """Along a contracted axis that is spread each device has a part of every sum."""
     (a, b), (p, q) = (eqn.attrs[k] for k in ("contract", "batch"))
     either = lambda pairs: [x[i] if x[i] is not None else y[j] for i, j in pairs]
-    partial, lead = either(zip(a, b, strict=True)), either(zip(p, q, strict=True))
+    lead = either(zip(p, q, strict=True))
     unlike = [j for i, j in zip(a, b, strict=True) if None not in (x[i], y[j]) and x[i] != y[j]]
-    y = s.whole(eqn, eqn.operands[1], y, unlike)
     kept = [*lead, *(e for k, e in enumerate(x) if k not in (*a, *p))]
+    used = {n for e in kept for n in mesh_axes(e)}
+    y = s.whole(eqn, eqn.operands[1], y, [*unlike, *(j for j in b if used & {*mesh_axes(y[j])})])
+    partial = either(zip(a, b, strict=True))
     used = {n for e in (*kept, *partial) for n in mesh_axes(e)}
     clash = [k for k, e in enumerate(y) if k not in (*b, *q) and used & {*mesh_axes(e)}]
     y = s.whole(eqn, eqn.operands[1], y, clash)

@@ -2,8 +2,8 @@
 
 `split_of` looks for the rows: of each array that a loop reads or carries, whether every access takes one row along one
 axis, at the counter and a constant. What is carried may be such an array, read and written in the same row alone, or a
-number to which each trip adds. `SharedLoop.body` is the body for a part of the rows: it counts from the first row of the
-part, arrays begin where the part does, and the user's counter is computed from that.
+number to which each trip adds. `SharedLoop.body` is the body for a part of the rows: it counts from the first row of
+the part, arrays begin where the part does, and the user's counter is computed from that.
 """
 
 from .affine import Affine

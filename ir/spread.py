@@ -47,6 +47,7 @@ class Spread:
 
     def __init__(self, func, specs, sizes):
         self.sizes, self.specs, self.moved, self.times = sizes, {}, [], 1
+        specs = [(*spec, *[None] * p.type.ndim)[: p.type.ndim] for p, spec in zip(func.params, specs, strict=True)]
         self.results = self.run(func, specs)
 
     def run(self, func, specs):

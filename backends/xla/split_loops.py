@@ -39,7 +39,7 @@ def has_parts(attrs):
 
 
 def shared_out(attrs):
-    """(the SharedLoop of a loop, the mesh axis along which its rows are shared out), (None, None) where they are not."""
+    """(the SharedLoop of a loop, the mesh axis along which its rows are shared out), or (None, None)."""
     split, _ = split_of(attrs)
     if split is None or split.sums and ONLY_EXACT.get():
         return None, None
