@@ -11,6 +11,7 @@ from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import gpu, native
 from .callbacks import callback
 from .lower import lower
+from .split_loops import over_parts
 from .table import XLA
 from .write_after_read import schedule
 
@@ -31,6 +32,12 @@ def lower_cond(index, *operands, branches):
 
 @XLA.rule(loop)
 def lower_loop(*operands, **attrs):
+    found = over_parts(operands, attrs, functools.partial(loop_through_lax, attrs), lower_here)
+    return lower_here(operands, attrs) if found is None else found
+
+
+def lower_here(operands, attrs):
+    """A loop on one device, or on each of several."""
     through_lax = functools.partial(loop_through_lax, attrs)
     found = native.lowered(loop, operands, attrs, through_lax)
     found = gpu.lowered_kernel(operands, attrs, through_lax) if found is None else found

@@ -18,37 +18,44 @@ from ..target import lowering_for
 from .dispatch import program, wide
 from .lower import lower
 from .numbers import numbers_in_nests
+from .sharding import laid_out, lying_so
 
 MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
 ANALYSED = "flops", "transcendentals", "bytes accessed"
 _known = weakref.WeakKeyDictionary()  # Func -> {options: Inspection}
 
 
-def inspected(func, native=True, exact=False, precision="highest", device=None):
-    """The `Inspection` of a function; made once for each set of options, which are those of `dispatch.program`."""
+def inspected(func, native=True, exact=False, precision="highest", device=None, laid=None):
+    """The `Inspection` of a function; made once for each set of options, which are those of `dispatch.program`. laid: a
+    mesh, and the specs of the parameters, where they are spread over several devices."""
     found, options = _known.setdefault(func, {}), (native, exact, precision, device)
-    if options not in found:
-        found[options] = Inspection(func, *options)
-    return found[options]
+    key = (*options, laid and (laid[0], tuple(laid[1])))
+    if key not in found:
+        found[key] = Inspection(func, *options, laid)
+    return found[key]
 
 
 class Inspection:
     """What becomes of a function under jax. It does not keep the function alive."""
 
-    def __init__(self, func, native, exact, precision, device):
-        self.func, self.native, self.device = weakref.ref(func), native, device
+    def __init__(self, func, native, exact, precision, device, laid):
+        self.func, self.native, self.device, self.laid = weakref.ref(func), native, device, laid
         self.options = {"native": native, "exact": exact, "precision": precision, "device": device}
 
     def stand_ins(self):
-        there = None if self.device is None else jax.sharding.SingleDeviceSharding(self.device)
-        return [jax.ShapeDtypeStruct(t.shape, t.dtype, sharding=there) for t in self.func().param_types]
+        types = self.func().param_types
+        if self.laid is not None:
+            places = [lying_so(self.laid[0], spec) for spec in self.laid[1]]
+        else:
+            places = [None if self.device is None else jax.sharding.SingleDeviceSharding(self.device)] * len(types)
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype, sharding=s) for t, s in zip(types, places, strict=True)]
 
     def lowered(self):
         """jax's Lowered."""
         refuse_forked()
         func = self.func()
         places = range(len(func.params))
-        with wide():
+        with wide(), laid_out(None if self.laid is None else self.laid[1]):
             return program(lambda types: (func, places), func.name, **self.options).lower(*self.stand_ins())
 
     @functools.cached_property

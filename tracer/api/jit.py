@@ -16,6 +16,7 @@ from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..capture.suspended import refuse_generator
+from ..sharding.placement import placement
 from ..view.card import function_card
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
@@ -41,6 +42,8 @@ def jit(
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
     precision: Literal["highest", "high", "default"] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -57,6 +60,8 @@ def jit(
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
     precision: Literal["highest", "high", "default"] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -73,6 +78,8 @@ def jit(
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
     precision: Literal["highest", "high", "default"] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -88,6 +95,8 @@ def jit(
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
     precision: Literal["highest", "high", "default"] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -130,6 +139,13 @@ def jit(
             digits of the dtype, as NumPy. On GPUs "high" and "default" let float32 products be taken in TF32, of ten
             binary digits, several times as fast; CPUs know no difference. None: that of the function which is given,
             where it is compiled by `jit` itself, else "highest".
+    mesh:   run each call on several devices: a jax.sharding.Mesh, a number of devices, or {"rows": 4, "cols": 2}, names
+            of axes and devices along them. None, with shard: all devices.
+    shard:  how arrays lie over them, in names of arguments: {"X": "rows"} spreads the first axis of X, and {"params.w":
+            (None, "rows")} the second one of an array within params; a name stands for all arrays that are in it. What
+            is not named is whole on each device. "auto", or None with a mesh: the axes of the largest arguments that
+            cost the least communication, as `.plan()` shows. ShardingError, a ValueError, where an array has no such
+            axis or its length is no multiple of the devices. Results of NumPy's arguments are NumPy's.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
@@ -153,6 +169,8 @@ def jit(
             "whole": whole,
             "debug": debug,
             "precision": precision,
+            "mesh": mesh,
+            "shard": shard,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -179,6 +197,12 @@ def jit(
             "for one of the two."
         )
     precision = asked_precision(function, precision, exact)
+    if mesh is not None or shard is not None:
+        if (other := next((k for k, v in (("device", device), ("tier", tier)) if v is not None), None)) is not None:
+            raise ValueError(f"mesh= and shard= say where a call runs, and {other}= does too\n  Ask for one of them.")
+        if engine == "numpy":
+            raise ValueError("mesh= and shard= are for XLA, and engine='numpy' runs on one device\n  Leave it out.")
+        device = placement(mesh, shard)
     if whole:
         refuse_generator(function)
     debug = debug_of(function, debug)
