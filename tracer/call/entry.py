@@ -26,6 +26,7 @@ from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules
 from . import baseline
+from .agreement import agree_on
 from .attempts import Attempts, MustKnow
 from .drawing import DrawingCalls
 from .fallback import Fallbacks, Refused
@@ -199,6 +200,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                         if fresh:
                             outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
+                            agree_on(self, here, version, everything)
                             raw = autotune.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw
                         break

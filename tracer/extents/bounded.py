@@ -9,6 +9,7 @@ handler of its own for it is refused.
 
 import numpy as np
 
+from ...backends.xla.processes import host_array
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
@@ -216,7 +217,7 @@ def cut_on_host(array, axis, extent):
         return array[*lead, int(extent.start) : int(extent.start) + int(extent.length)]
     if isinstance(array, np.ndarray):  # less than half of what NumPy takes for an index that is a mask
         return array.take(np.asarray(extent.mask).nonzero()[0], axis)
-    return array[*lead, np.asarray(extent.mask)]
+    return array[*lead, host_array(extent.mask)]
 
 
 pytree.register(BoundedArray, _flatten, _unflatten)
