@@ -43,14 +43,14 @@ def host_array(x, dtype=None):
     """The elements of x as an ndarray; of an array that is spread, gathered on every process that has a part."""
     if is_spread(x):
         with jax.enable_x64(True):
-            x = replicating(everywhere(x))(x)
+            x = replicating(whole_sharding(x))(x)
     return np.asarray(x, dtype)
 
 
 def replicated_host_array(array, like):
     """An ndarray that is the same in all processes as a jax array, whole on each device of the jax array `like`."""
     with jax.enable_x64(True):
-        return jax.make_array_from_callback(array.shape, everywhere(like), lambda index: array[index])
+        return jax.make_array_from_callback(array.shape, whole_sharding(like), lambda index: array[index])
 
 
 def gathered_rows(row, like):
@@ -58,7 +58,7 @@ def gathered_rows(row, like):
 
     row: uint8 vector, as long in each of them.
     """
-    mesh = everywhere(like).mesh
+    mesh = whole_sharding(like).mesh
     devices = mesh.devices.ravel()
     along = NamedSharding(Mesh(devices, "rows"), PartitionSpec("rows"))
     shape = len(devices), len(row)
@@ -70,7 +70,7 @@ def gathered_rows(row, like):
     return {process: first[process] for process in sorted(first)}
 
 
-def everywhere(x):
+def whole_sharding(x):
     """The sharding of a jax array that is whole on each device of x."""
     sharding = x.sharding
     if not isinstance(sharding, NamedSharding):

@@ -37,21 +37,21 @@ def agree_on(entry, here, version, everything):
         return
     like = next(filter(processes.is_shared, everything), None)
     if like is not None:
-        compared(entry, here, version, everything, like)
+        compare_with_others(entry, here, version, everything, like)
     version.agreed = True
 
 
-def compared(entry, here, version, everything, like):
+def compare_with_others(entry, here, version, everything, like):
     """The comparison; a program of which processes differ is forgotten."""
     what = f"{entry.compiled.name} ({entry.shown_types(version.types)}){place_text(entry.compiled.place)}"
-    whole = zip(names(entry, here.inputs), everything, strict=True)
-    items = [*known(entry, version), *((n, contents(x)) for n, x in whole if not processes.is_shared(x))]
+    whole = zip(item_names(entry, here.inputs), everything, strict=True)
+    items = [*relied_items(entry, version), *((n, all_bytes(x)) for n, x in whole if not processes.is_shared(x))]
     items.append(("the program", show(version.func, sources=False).encode()))
     items.insert(0, ("what it reads", repr([n for n, _ in items]).encode()))
     with said_when_late(what):
         told = processes.gathered_rows(packed_row(what, items), like)
     try:
-        compare(told, [name for name, _ in items], entry.compiled.name)
+        refuse_differences(told, [name for name, _ in items], entry.compiled.name)
     except CheckError:
         entry.worlds = [w for w in entry.worlds if w is not here]
         entry.current = None
@@ -59,20 +59,20 @@ def compared(entry, here, version, everything, like):
         raise
 
 
-def names(entry, inputs):
+def item_names(entry, inputs):
     """What the arguments and inputs of a call are called."""
     found = [x.name if isinstance(x, Read) else "what is drawn or read outside" for x in inputs]
     return [*(f"argument {n}" for n in entry.names), *found]
 
 
-def known(entry, version):
+def relied_items(entry, version):
     """[(name, bytes)] of the static arguments, and of the outside numbers and texts that the trace relied on."""
     found = [(f"argument {n}", x) for n, x in entry.static.items()]
     found += [(r.name, r.value) for r in version.captured.outside.reads.values() if r.how == "value"]
     return [(n, repr(x).encode()) for n, x in found if isinstance(x, PLAIN)]
 
 
-def contents(x):
+def all_bytes(x):
     """All bytes that tell an array or number from others."""
     x = np.asarray(x)
     return repr((x.shape, x.dtype.str)).encode() + (repr(x.tolist()).encode() if x.dtype.hasobject else x.tobytes())
@@ -86,7 +86,7 @@ def packed_row(what, items):
     return np.frombuffer(what.encode()[:WORDS].ljust(WORDS) + b"".join(digests), np.uint8)
 
 
-def compare(told, names, function):
+def refuse_differences(told, names, function):
     """told: {number of a process: what it tells}; names: of the items that this one has."""
     first, *others = told
     for other in others:

@@ -15,14 +15,14 @@ from ...ir.core import Func, Lit
 def take_in(made, trace):
     """Note what all is in this call that a program takes in."""
     if made.seen is None:
-        made.seen = dict(zip(trace.build.params, map(held, made.leaves)))
+        made.seen = dict(zip(trace.build.params, map(host_or_spread, made.leaves)))
     for versions in trace.captures.values():
-        made.seen |= {c.value: held(c.contents) for c in versions}
+        made.seen |= {c.value: host_or_spread(c.contents) for c in versions}
     made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
     made.seen |= trace.outside.draws.drawn
 
 
-def held(x):
+def host_or_spread(x):
     """An array as an ndarray; one that is spread over several processes as it is."""
     return x if is_spread(x) else np.asarray(x)
 
