@@ -21,6 +21,7 @@ from ..native import asked, unless_failed
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
+from .sharding import over_devices
 from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -65,11 +66,16 @@ def program(find, name, native=True, exact=False, raising=False):
     def run(*leaves):
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with exactly(exact), contextlib.nullcontext() if native else asked(None):
-            out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
-        if raising:
-            *out, status = out
-            out[bearer(func)] = unless_failed(out[bearer(func)], status)
+
+        def lowered(leaves):
+            with exactly(exact), contextlib.nullcontext() if native else asked(None):
+                out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
+            if raising:
+                *out, status = out
+                out[bearer(func)] = unless_failed(out[bearer(func)], status)
+            return out
+
+        out = over_devices(lowered, func, leaves, places)
         return out[0] if len(out) == 1 else tuple(out)
 
     return Program(run, name)
@@ -279,10 +285,10 @@ def moved_to_device(leaves, device):
 
 
 def device_constant(array, device=None):
-    """An ndarray that never changes as a jax array, whatever is being traced."""
+    """An ndarray that never changes as a jax array, whatever is being traced; of a mesh, on all its devices."""
     refuse_forked()
     with wide(), jax.ensure_compile_time_eval():
-        return jax.device_put(array, device)
+        return jax.device_put(array, getattr(device, "replicated", device))
 
 
 def find_device(device):

@@ -19,6 +19,8 @@ from .pads import margins
 from .places import Line, by_line
 from .powers import half_powers
 from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
+from .sharded_forms import forms_of
+from .sharding import is_spread
 from .table import XLA
 from .write_after_read import Fence
 
@@ -40,7 +42,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     marked: its equations that are among the `marks` of the function it is a part of.
     """
     env, counted = dict(zip(func.params, operands, strict=True)), order is not None
-    order = order if counted else materialized(func)
+    order = order if counted else func.eqns if is_spread() else materialized(func)
     # nothing is fused with these, so their stores are safe
     ready = {r for item in order if isinstance(item, Fence) for r in item.results}
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
@@ -49,9 +51,9 @@ def lower(func, operands, order=None, marked=(set(), set())):
         dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
     )
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
-    special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
-    special |= half_powers(func) | neutral(func) | to_the_bit(func)
+    special |= half_powers(func) | neutral(func) | to_the_bit(func) | forms_of(func, counted)
+    special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     around = margins(func)
 
     def read(x, env):

@@ -353,14 +353,24 @@ WITHOUT_NAN = {  # where it comes back without them
     reduce_max:    by_slices(lambda x, *, axes: lax.reduce_max(x, axes), *SLICED[reduce_max]),
     reduce_min:    by_slices(lambda x, *, axes: lax.reduce_min(x, axes), *SLICED[reduce_min]),
 }
+SCANS = {  # how two are combined, and what a scan begins with
+    cumsum:        (lax.add, nothing_added),
+    cumprod:       (lax.mul, lambda dtype: 1),
+    cummax:        (lax.max, lowest_of),
+    cummin:        (lax.min, highest_of),
+    cumlogsumexp:  (jnp.logaddexp, lowest_of),
+}
+TREES = {
+    cumsum:        prefix_sums,
+    cumprod:       lax.cumprod,
+    cummax:        lax.cummax,
+    cummin:        lax.cummin,
+    cumlogsumexp:  lax.cumlogsumexp,
+}
 XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
     argmax:        arg_extreme(lax.argmax, reduce_max),
     argmin:        arg_extreme(lax.argmin, reduce_min),
-    cumsum:        running(lax.add, prefix_sums, nothing_added),
-    cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
-    cummax:        running(lax.max, lax.cummax, lowest_of),
-    cummin:        running(lax.min, lax.cummin, highest_of),
+    **{op: running(combine, TREES[op], start) for op, (combine, start) in SCANS.items()},
     recurrence:    recurrent,
-    cumlogsumexp:  running(jnp.logaddexp, lax.cumlogsumexp, lowest_of),
 })

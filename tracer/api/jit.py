@@ -15,6 +15,7 @@ from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..capture.suspended import refuse_generator
+from ..sharding.placement import placement
 from ..view.card import function_card
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
@@ -38,6 +39,8 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -53,6 +56,8 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -68,6 +73,8 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -82,6 +89,8 @@ def jit(
     tier: Literal["background"] | None = None,
     whole: bool = False,
     debug: str | tuple[str, ...] | None = None,
+    mesh: Any = None,
+    shard: Any = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -120,6 +129,13 @@ def jit(
             them, which alone stands for NumPy's three, it is a RuntimeWarning at that line, and the call goes on.
             Derivatives of what is so compiled are watched too. None: the words that the environment variable
             WENGERT_DEBUG names, or none.
+    mesh:   run each call on several devices: a jax.sharding.Mesh, a number of devices, or {"rows": 4, "cols": 2}, names
+            of axes and devices along them. None, with shard: all devices.
+    shard:  how arrays lie over them, in names of arguments: {"X": "rows"} spreads the first axis of X, and {"params.w":
+            (None, "rows")} the second one of an array within params; a name stands for all arrays that are in it. What
+            is not named is whole on each device. "auto", or None with a mesh: the axes of the largest arguments that
+            cost the least communication, as `.plan()` shows. ShardingError, a ValueError, where an array has no such
+            axis or its length is no multiple of the devices. Results of NumPy's arguments are NumPy's.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
@@ -142,6 +158,8 @@ def jit(
             "native": native,
             "whole": whole,
             "debug": debug,
+            "mesh": mesh,
+            "shard": shard,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -167,6 +185,12 @@ def jit(
             "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
             "for one of the two."
         )
+    if mesh is not None or shard is not None:
+        if (other := next((k for k, v in (("device", device), ("tier", tier)) if v is not None), None)) is not None:
+            raise ValueError(f"mesh= and shard= say where a call runs, and {other}= does too\n  Ask for one of them.")
+        if engine == "numpy":
+            raise ValueError("mesh= and shard= are for XLA, and engine='numpy' runs on one device\n  Leave it out.")
+        device = placement(mesh, shard)
     if whole:
         refuse_generator(function)
     debug = debug_of(function, debug)

@@ -10,6 +10,7 @@ from ...backends.xla import executables
 from ..common import events
 from ..guards.by_class import present
 from ..rules import rules
+from ..sharding.placement import Placement
 from . import record
 from .described import OPTIONS, Unsaid, described, digest
 from .environment import environment
@@ -74,13 +75,14 @@ class Cache:
         """A digest of all that decides a program but the state of the world outside; Unsaid where something cannot be
         described."""
         c = self.compiled
-        if c.device is not None:
+        if c.device is not None and not isinstance(c.device, Placement):
             raise Unsaid("it is for one device")
         static = [None if i in entry.dynamic else described(present(x)) for i, x in enumerate(entry.leaves)]
         kinds = [[t.__module__, t.__qualname__] for t in entry.types]
         structure = [record.skeleton(entry.tree), record.described_key_order(entry.order), repr(entry.shared)]
         arguments = [*structure, kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
-        return digest([environment(), {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function), arguments])
+        options = {n: described(getattr(c, n)) for n in OPTIONS} | ({"mesh": c.device.said()} if c.device else {})
+        return digest([environment(), options, described(c.function), arguments])
 
     def roots(self, entry):
         """What a trace starts from: the function, and the static arguments."""

@@ -9,8 +9,10 @@ import contextlib
 import logging
 import time
 
+import numpy as np
+
 from ...backends import forked
-from ...backends.xla import dispatch, hosted, waiting
+from ...backends.xla import dispatch, hosted, sharding, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
@@ -25,6 +27,7 @@ from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules
+from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
@@ -332,7 +335,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             return backend_choice.without_xla(here, everything)
         with dispatch.wide():
             try:
-                raw = here.call(*self.placed(everything))
+                raw = here.call(*everything) if self.compiled.device is None else self.on_device(here, everything)
             except dispatch.FAILURES as failure:
                 raise hosted.original(failure) from None
         return raw if not here.endures or isinstance(raw, SelectedResults) else waiting.heard(raw, self.compiled.name)
@@ -340,11 +343,17 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
 
-    def placed(self, everything):
-        """All that a program takes, on the device asked for."""
-        return (
-            everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
-        )
+    def on_device(self, here, everything):
+        """The raw results of all that a program takes, moved to the device asked for, or spread over several."""
+        device = self.compiled.device
+        if not isinstance(device, Placement):
+            return here.call(*dispatch.moved_to_device(everything, device))
+        version = here.version(tuple([type_of(x) for x in everything]))
+        if version is None:
+            raise Untraced
+        specs = device.specs(self.names, version, [np.shape(x) for x in everything])
+        with sharding.laid_out(specs):
+            return here.call(*sharding.spread_arrays(everything, device.mesh, specs))
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:
