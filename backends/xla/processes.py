@@ -9,7 +9,7 @@ import functools
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ..forked import platform
 
@@ -53,13 +53,21 @@ def replicated_host_array(array, like):
         return jax.make_array_from_callback(array.shape, whole_sharding(like), lambda index: array[index])
 
 
-def gathered_rows(row, like):
-    """[the row that each process gives], in the order of the processes that have devices of `like`.
+def divisible(x):
+    """A jax array as one of which any part can be cut: along explicit axes of a mesh jax cuts equal parts alone."""
+    mesh = getattr(getattr(x, "sharding", None), "mesh", None)
+    if mesh is None or isinstance(x, jax.core.Tracer) or x.is_fully_replicated:
+        return x
+    explicit = any(kind is AxisType.Explicit for kind in mesh.axis_types)
+    return replicating(whole_sharding(x))(x) if explicit else x
+
+
+def gathered_rows(row, devices):
+    """{number of a process: the row that it gives} of those that have some of the devices.
 
     row: uint8 vector, as long in each of them.
     """
-    mesh = whole_sharding(like).mesh
-    devices = mesh.devices.ravel()
+    devices = np.array(sorted(devices, key=lambda d: d.id))
     along = NamedSharding(Mesh(devices, "rows"), PartitionSpec("rows"))
     shape = len(devices), len(row)
     told = jax.make_array_from_callback(shape, along, lambda index: row[None])
@@ -68,6 +76,25 @@ def gathered_rows(row, like):
     for device, found in zip(devices, rows):
         first.setdefault(device.process_index, found)
     return {process: first[process] for process in sorted(first)}
+
+
+def spans_processes(mesh):
+    """Whether a mesh has devices of several processes."""
+    return len({d.process_index for d in mesh.devices.flat}) > 1
+
+
+def laid_over(x, sharding):
+    """An array that each process has in full, or one that is spread already, as a jax array that lies so."""
+    if is_shared(x):
+        return jax.device_put(x, sharding)
+    x = np.asarray(x)
+    return jax.make_array_from_callback(x.shape, sharding, lambda index: x[index])
+
+
+def made_whole_everywhere(results):
+    """Results of a program, a jax array or a tuple of them, each of them whole on all its devices."""
+    gather = lambda x: replicating(whole_sharding(x))(x) if is_spread(x) else x
+    return tuple(map(gather, results)) if isinstance(results, tuple) else gather(results)
 
 
 def whole_sharding(x):

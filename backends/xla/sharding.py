@@ -16,6 +16,7 @@ from jax import numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ...ir.spread import Spread
+from . import processes
 
 FREE = PartitionSpec.UNCONSTRAINED
 
@@ -130,7 +131,9 @@ def over(mesh, spec=()):
 
 
 def spread_arrays(leaves, mesh, specs):
-    """Arrays as jax arrays that lie over a mesh."""
+    """Arrays as jax arrays that lie over a mesh; of one of several processes, each puts its part there."""
+    if processes.spans_processes(mesh):
+        return [processes.laid_over(x, over(mesh, spec)) for x, spec in zip(leaves, specs, strict=True)]
     return jax.device_put(leaves, [over(mesh, spec) for spec in specs])
 
 

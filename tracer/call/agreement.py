@@ -1,4 +1,4 @@
-"""Several processes that are about to run a program together compare what they are about to run, once for each program.
+"""Several processes that are about to run a program together compare what they are about to run, before its first run.
 
 They have to run the same programs in the same order, with the same numbers in all that is not spread over them. jax
 takes both on trust: where it is not so, they wait for each other for ever, or go on with other numbers each. So before
@@ -17,6 +17,7 @@ from ...backends.xla import processes
 from ...ir.text import show
 from ..common.errors import CheckError, message
 from ..guards.guard import Read
+from ..sharding.placement import Placement
 
 WORDS, EACH, MOST = 400, 8, 64  # bound: bytes of what is said in words and of a digest, digests that are told apart
 PLAIN = int, float, complex, str, bytes, type(None)
@@ -35,13 +36,27 @@ def agree_on(entry, here, version, everything):
     """
     if version.agreed:
         return
-    like = next(filter(processes.is_shared, everything), None)
-    if like is not None:
-        compare_with_others(entry, here, version, everything, like)
+    if (devices := shared_devices(entry.compiled.device, everything)) is not None:
+        compare_with_others(entry, here, version, everything, devices)
     version.agreed = True
 
 
-def compare_with_others(entry, here, version, everything, like):
+def agree_now_and_then(entry, here, version, everything):
+    """The same for later runs, of arguments that each process has in full: the second, fourth, eighth and so on."""
+    version.runs += 1
+    if version.runs > 1 and not version.runs & version.runs - 1:
+        compare_with_others(entry, here, version, everything, shared_devices(entry.compiled.device, everything))
+
+
+def shared_devices(placement, everything):
+    """Those that the processes which run a program have together; None where it runs in one process."""
+    if isinstance(placement, Placement):
+        return placement.mesh.devices.flat if placement.is_shared else None
+    like = next(filter(processes.is_shared, everything), None)
+    return None if like is None else like.sharding.device_set
+
+
+def compare_with_others(entry, here, version, everything, devices):
     """The comparison; a program of which processes differ is forgotten."""
     what = f"{entry.compiled.name} ({entry.shown_types(version.types)}){place_text(entry.compiled.place)}"
     whole = zip(item_names(entry, here.inputs), everything, strict=True)
@@ -49,7 +64,7 @@ def compare_with_others(entry, here, version, everything, like):
     items.append(("the program", show(version.func, sources=False).encode()))
     items.insert(0, ("what it reads", repr([n for n, _ in items]).encode()))
     with said_when_late(what):
-        told = processes.gathered_rows(packed_row(what, items), like)
+        told = processes.gathered_rows(packed_row(what, items), devices)
     try:
         refuse_differences(told, [name for name, _ in items], entry.compiled.name)
     except CheckError:

@@ -9,7 +9,7 @@ handler of its own for it is refused.
 
 import numpy as np
 
-from ...backends.xla.processes import host_array
+from ...backends.xla.processes import divisible, host_array
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
@@ -213,6 +213,7 @@ def cut_on_host(array, axis, extent):
     lead = (slice(None),) * axis
     if isinstance(extent, FrontExtent) and array.shape[axis] == int(extent.length):
         return array
+    array = divisible(array)
     if isinstance(extent, SpanExtent):
         return array[*lead, int(extent.start) : int(extent.start) + int(extent.length)]
     if isinstance(array, np.ndarray):  # less than half of what NumPy takes for an index that is a mask
