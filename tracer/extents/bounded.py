@@ -213,7 +213,8 @@ def cut_on_host(array, axis, extent):
     lead = (slice(None),) * axis
     if isinstance(extent, FrontExtent) and array.shape[axis] == int(extent.length):
         return array
-    array = divisible(array)
+    if not isinstance(array, np.ndarray):
+        array = divisible(array)
     if isinstance(extent, SpanExtent):
         return array[*lead, int(extent.start) : int(extent.start) + int(extent.length)]
     if isinstance(array, np.ndarray):  # less than half of what NumPy takes for an index that is a mask
