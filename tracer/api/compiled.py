@@ -11,7 +11,7 @@ from ...backends.xla.processes import is_one_of_several
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
-from ..call import shared
+from ..call import pickled, shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
@@ -103,6 +103,9 @@ class Compiled(Inspecting):
         """The user's own function, in a call; None where plain Python has none."""
         found = self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
         return found if self.debug is None or found is None else self.debug.plain(found)
+
+    def __reduce__(self):
+        return pickled.reduced_compiled(self)
 
     def callee(self):
         """The Callee of the call that this thread runs."""
