@@ -6,6 +6,7 @@
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
     python -m wengert profile [-o TRACE.json] SCRIPT.py [ARGUMENT...]
+    python -m wengert launch [-n N] SCRIPT.py [ARGUMENT...]
     python -m wengert --version
 
 Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended
@@ -37,10 +38,11 @@ from .tracer.api.viewing import view_page
 from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
+from .tracer.interop import launch
 from .tracer.profile import command
 
-AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile. Exit status: 0, done; 1, the
-network is worse than it must be; 2, what was asked for is not there or cannot be."""
+AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile, launch. Exit status: 0, done;
+1, the network is worse than it must be; 2, what was asked for is not there or cannot be."""
 # f32[], which Python cannot read, outside strings
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
 
@@ -232,6 +234,13 @@ def main_profile(argv: Sequence[str]) -> int:
         raise Mistake(str(error)) from None
 
 
+def main_launch(argv: Sequence[str]) -> int:
+    try:
+        return launch.launch_command(argv)
+    except launch.NotStarted as error:
+        raise Mistake(str(error)) from None
+
+
 def program_parser(command: str, what: str, does: str) -> argparse.ArgumentParser:
     """What the commands take that show the program of a function."""
     parser = argparse.ArgumentParser(f"python -m wengert {command}", description=what)
@@ -279,7 +288,10 @@ def main_view(argv: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS = {"ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache, "profile": main_profile}
+COMMANDS = {
+    "ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache, "profile": main_profile,
+    "launch": main_launch,
+}  # fmt: skip
 
 
 def main_job(argv: Sequence[str]) -> int:

@@ -20,6 +20,7 @@ from ...ir.types import Tensor
 from ..forked import refuse_forked, under_jit
 from ..native import asked, unless_failed
 from ..target import lowering_for, platform
+from . import processes
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
@@ -295,7 +296,10 @@ def device_constant(array, device=None):
     """An ndarray that never changes as a jax array, whatever is being traced; of a mesh, on all its devices."""
     refuse_forked()
     with wide(), jax.ensure_compile_time_eval():
-        return jax.device_put(array, getattr(device, "replicated", device))
+        replicated = getattr(device, "replicated", None)
+        if replicated is not None and processes.spans_processes(replicated.mesh):
+            return processes.laid_over(array, replicated)
+        return jax.device_put(array, replicated or device)
 
 
 def find_device(device):

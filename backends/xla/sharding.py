@@ -16,6 +16,7 @@ from jax import numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ...ir.spread import Spread
+from . import processes
 
 FREE = PartitionSpec.UNCONSTRAINED
 
@@ -146,7 +147,9 @@ def lying_so(mesh, spec=()):
 
 
 def spread_arrays(leaves, mesh, specs):
-    """Arrays as jax arrays that lie over a mesh."""
+    """Arrays as jax arrays that lie over a mesh; of one of several processes, each puts its part there."""
+    if processes.spans_processes(mesh):
+        return [processes.laid_over(x, lying_so(mesh, spec)) for x, spec in zip(leaves, specs, strict=True)]
     return jax.device_put(leaves, [lying_so(mesh, spec) for spec in specs])
 
 

@@ -7,10 +7,11 @@ import re
 import threading
 
 from ...backends.xla import dispatch
+from ...backends.xla.processes import is_one_of_several
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
-from ..call import shared
+from ..call import pickled, shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
@@ -108,6 +109,9 @@ class Compiled(Inspecting):
         """The user's own function, in a call; None where plain Python has none."""
         found = self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
         return found if self.debug is None or found is None else self.debug.plain(found)
+
+    def __reduce__(self):
+        return pickled.reduced_compiled(self)
 
     def callee(self):
         """The Callee of the call that this thread runs."""
@@ -235,6 +239,8 @@ class Compiled(Inspecting):
 
     def entry_for(self, route, leaves, built, args, kwargs, placed):
         """A new entry; placed: where its leaves stand in the arguments."""
+        if is_one_of_several():  # when a program takes over is a matter of time, which differs between them
+            self.entry = SignatureEntry
         cells = route.cells(leaves)
         leaves = [cells.get(i, x) for i, x in enumerate(leaves)]
         names, more = names_of(self.signature, *packed_call(args, kwargs)), [list(cells.items())] if cells else []

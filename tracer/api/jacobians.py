@@ -18,6 +18,7 @@ from ...autodiff.transpose import transposed
 from ...autodiff.vjp import vjp as adjoint
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ..call.pickled import remembered
 from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.emit import cast_to, counted, reshape_to
@@ -196,7 +197,8 @@ def _tangents(inner, selected):
 
 def _jacobian(function, argnums, holomorphic, name, mode):
     check_function(function, name)
-    return compiled(_blocks, function, name, as_key(argnums), holomorphic, name, mode)
+    front = compiled(_blocks, function, name, as_key(argnums), holomorphic, name, mode)
+    return remembered(front, name, argnums=argnums, holomorphic=holomorphic)
 
 
 def _blocks(function, signature, argnums, holomorphic, name, mode, args, kwargs):

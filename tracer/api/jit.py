@@ -15,6 +15,7 @@ from ..cache.keep import is_unkept
 from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
+from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
 from ..sharding.placement import placement
 from ..view.card import function_card
@@ -205,7 +206,7 @@ def jit(
         device = placement(mesh, shard)
     if whole:
         refuse_generator(function)
-    debug = debug_of(function, debug)
+    words, debug = debug, debug_of(function, debug)
     if debug is not None and tier is not None:
         text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
         raise ValueError(f"{text}\n  Ask for one of the two.")
@@ -214,8 +215,10 @@ def jit(
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
-        return wrapper(compiled.front.own, compiled.front.call, function, cross_checked(compiled, function))
-    return compiled_as(itself, function, ("jit",), dict, plain=function, **options)
+        front = wrapper(compiled.front.own, compiled.front.call, function, cross_checked(compiled, function))
+    else:
+        front = compiled_as(itself, function, ("jit",), dict, plain=function, **options)
+    return remembered(front, "jit", **options | {"debug": words, "cache": cache, "check": check})
 
 
 def itself(function):

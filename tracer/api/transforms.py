@@ -18,6 +18,7 @@ from ...autodiff.vjp import pullback
 from ...ir import collector
 from ...ir.core import Lit
 from ...ir.pipeline import ready
+from ..call.pickled import remembered
 from ..capture.capture import kind_of
 from ..common import pytree
 from ..common.errors import DerivativeError, message
@@ -56,7 +57,8 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
     check_function(function, "value_and_grad")
-    return compiled(_gradient, function, "grad", as_key(argnums), has_aux, holomorphic)
+    front = compiled(_gradient, function, "grad", as_key(argnums), has_aux, holomorphic)
+    return remembered(front, "value_and_grad", argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 @overload
@@ -81,7 +83,8 @@ def grad(
     12.0
     """
     check_function(function, "grad")
-    return compiled(slope_of, function, "grad", as_key(argnums), has_aux, holomorphic)
+    front = compiled(slope_of, function, "grad", as_key(argnums), has_aux, holomorphic)
+    return remembered(front, "grad", argnums=argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 # -- reverse mode ----------------------------------------------------------------------------------

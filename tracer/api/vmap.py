@@ -12,6 +12,7 @@ from typing import Any
 from ...autodiff.batch import batch_into, spread
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
+from ..call.pickled import remembered
 from ..capture.capture import Kind, kind_of
 from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
@@ -45,7 +46,8 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     array([ 2.,  8., 14.])
     """
     check_function(function, "vmap")
-    return compiled(_mapped, function, "vmap", in_axes, out_axes)
+    front = compiled(_mapped, function, "vmap", in_axes, out_axes)
+    return remembered(front, "vmap", in_axes=in_axes, out_axes=out_axes)
 
 
 def _mapped(function, signature, in_axes, out_axes, args, kwargs):

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from ...backends.xla.processes import host_array
 from ...ir.core import Builder, Func, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
@@ -129,7 +130,7 @@ class NumberCheck:
 
     def looked(self, leaves):
         """The same, of a replay that goes well."""
-        operands = [np.asarray(x, p.type.dtype) for x, p in zip(leaves, self.original.params, strict=True)]
+        operands = [host_array(x, p.type.dtype) for x, p in zip(leaves, self.original.params, strict=True)]
         replay = Replay(self.log)
         debug = self.debug
         found, known = None, False

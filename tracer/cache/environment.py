@@ -41,11 +41,23 @@ def source():
         file = getattr(module, "__file__", None)
         if file is None or name.partition(".")[0] != PACKAGE or not pure(name):
             continue
-        stat = os.stat(file)
+        stat = nearest_stat(file)
         if stat.st_ctime_ns > LOADED:
             raise Unsaid(f"{file} has been changed since it was imported")
         found.update(repr((name, file, stat.st_size, stat.st_mtime_ns)).encode())
     return found.hexdigest()
+
+
+def nearest_stat(file):
+    """The status of a file, or of the archive that it is in."""
+    while True:
+        try:
+            return os.stat(file)
+        except (NotADirectoryError, FileNotFoundError):
+            above = os.path.dirname(file)
+            if above == file:
+                raise
+            file = above
 
 
 def processor():

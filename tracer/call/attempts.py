@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from ...autodiff import checkpoints
-from ...backends.xla import dispatch
+from ...backends.xla import dispatch, processes
 from ...ir import collector
 from ...ir.core import Func
 from ...ir.exactness import exactly
@@ -83,9 +83,7 @@ class Attempts:
         self.pinned = self.pinned or captured.outside.pins
         if captured.outside.alone:
             self.compiled.unshare()
-        if not self.numpy:  # jax would copy them at each call
-            for k in captured.constants:
-                captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
+        self.place_constants(captured)
         refuse_effects(captured, choices)
         if self.falls_back() and not all(c.told for c in captured.checks) and next(acts(captured.func), None):
             text = "an exception holds numbers that only the running program knows, and the function acts on the world"
@@ -119,6 +117,15 @@ class Attempts:
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
+
+    def place_constants(self, captured):
+        """Put what a program takes in, and never changes, where it runs: jax would copy it at each call."""
+        if self.numpy and any(map(processes.is_spread, captured.inputs)):
+            text = "an array that is spread over several processes is read outside the function, and no argument is one"
+            raise UnsupportedError(message(text, None, "Pass it as an argument."))
+        for k in captured.constants if not self.numpy else ():
+            if not processes.is_shared(captured.inputs[k]):
+                captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
 
     def shown_types(self, types):
         """The arguments of a trace, as text."""

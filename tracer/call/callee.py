@@ -6,19 +6,23 @@ that is answered inline does not even need it, for what a trace relied on is wri
 function: `callee`, and the user's own cells.
 """
 
+from . import pickled
+
 
 class Callee:
     """object: the function of the user's that guards begin at, None where the traces are for one function anyway;
     given: what the transform was given; hot: the specialisation sets tested inline; misses: calls that were not
     answered inline though there was a program; behind, counter: while its calls are counted (`counted.py`), what
-    answers them in place of the function in front, and who counts."""
+    answers them in place of the function in front, and who counts; made: how a pickle makes it again (`pickled.py`);
+    ahead: the function that answers for one that was unpickled."""
 
     __slots__ = ("compiled", "given", "object", "hot", "misses", "front", "_function", "__weakref__")
-    __slots__ += ("behind", "counter")
+    __slots__ += ("behind", "counter", "made", "ahead")
 
     def __init__(self, compiled, given=None, object=None):
         self.compiled, self.given, self.object = compiled, given, object
         self.hot, self.misses, self._function, self.behind = (), 0, None, None
+        self.made = self.ahead = None
         self.front = lambda: None  # a weak reference to the function that is called
 
     def __call__(self, run, /, *args, **kwargs):
@@ -65,3 +69,9 @@ class Callee:
     def text(self, kind, /, *args, **kwargs):
         """What the function becomes for these arguments, as text: kinds are those of docs/plan.md."""
         return self(self.compiled.text, kind, *args, **kwargs)
+
+    def __reduce__(self):
+        return pickled.reduced_callee(self)
+
+    def __setstate__(self, front):
+        pickled.put_behind(front, self)

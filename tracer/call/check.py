@@ -13,6 +13,7 @@ import numpy as np
 
 from ...backends import forked
 from ...backends.xla import dispatch
+from ...backends.xla.processes import host_array
 from ...ir.core import Func, Lit
 from ...ir.ops.control import groups
 from ...ir.pipeline import PIPELINE
@@ -64,7 +65,9 @@ class Outcome:
         self.after = Snapshot(*watched)
         self.structure = pytree.structure(self.result)
         self.held = [
-            (n, np.array(x)) for n, x in named_leaves("result", self.result) if kind_of_type(type(x)) is not None
+            (n, np.array(host_array(x)))
+            for n, x in named_leaves("result", self.result)
+            if kind_of_type(type(x)) is not None
         ]
         self.objects = [(n, x) for n, x in named_leaves("result", self.result)]
         self.aliases = Aliases(existing, self.objects)
@@ -165,7 +168,7 @@ class Comparison:
         if next(acts(func), None) is not None:
             return None, "It prints or draws while it runs, and was not run once more to see where."
         operands = [
-            np.array(x, p.type.dtype)
+            np.array(host_array(x), p.type.dtype)
             for x, p in zip((*dynamic, *captured_inputs(captured, dynamic)), func.params, strict=True)
         ]
         walk = Walk(self.compiled.exact, self.compiled.precision)

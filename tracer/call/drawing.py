@@ -15,6 +15,7 @@ from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SideExit, Undecided, missing_way
 from ..values import status
 from ..values.speculate import Assumption
+from .agreement import agree_on
 
 
 class Elsewhere:
@@ -91,6 +92,7 @@ class DrawingCalls:
             start = time.perf_counter()
             try:
                 everything = [*leaves, *here.gather(env, number)]
+                agree_on(self, here, version, everything)
                 raw = autotune.tried(self, here, version, everything) if fresh and not version.effects else None
                 raw = self.launch(here, everything) if raw is None else raw
                 failed = version.status(raw)

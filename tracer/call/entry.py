@@ -29,6 +29,7 @@ from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced,
 from ..rules import rules
 from ..sharding.placement import Placement
 from . import baseline
+from .agreement import agree_now_and_then, agree_on
 from .attempts import Attempts, MustKnow
 from .drawing import DrawingCalls
 from .fallback import Fallbacks, Refused
@@ -202,6 +203,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                         if fresh:
                             outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
+                            agree_on(self, here, version, everything)
                             raw = autotune.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw
                         break
@@ -350,8 +352,12 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         if version is None:
             raise Untraced
         specs = device.specs(version.func, version.places, self.names, [np.shape(x) for x in everything])
+        if device.is_shared:
+            agree_now_and_then(self, here, version, everything)
         with sharding.laid_out(specs):
-            return here.call(*sharding.spread_arrays(everything, device.mesh, specs))
+            raw = here.call(*sharding.spread_arrays(everything, device.mesh, specs))
+        given = device.for_numpy if self.numpy else lambda raw: raw
+        return SelectedResults(raw.version, given(raw.raw)) if isinstance(raw, SelectedResults) else given(raw)
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:

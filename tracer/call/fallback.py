@@ -16,7 +16,7 @@ import types
 
 import numpy as np
 
-from ...backends.xla import dispatch
+from ...backends.xla import dispatch, processes
 from ...ir.amounts import in_time
 from ..capture.signature import kind_for
 from ..common import events, pytree
@@ -242,15 +242,18 @@ class Fallbacks:
     def by_numpy(self, leaves, plain):
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
         results on their device."""
-        leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
+        shared = next(filter(processes.is_shared, leaves), None)
+        leaves = [processes.host_array(x) if dispatch.is_device_array(x) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         result = called_outside(plain, args, kwargs)
         with dispatch.wide():
-            return pytree.map(self.moved, result)
+            return pytree.map(lambda x: self.moved(x, shared), result)
 
-    def moved(self, x):
-        """A result as an array of jax's, if there are such arrays."""
+    def moved(self, x, shared=None):
+        """A result as an array of jax's, if there are such arrays; on the devices of `shared`, if there is that."""
         numeric = isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc" and x.dtype.itemsize <= 16
+        if numeric and shared is not None:
+            return processes.replicated_host_array(np.asarray(x), shared)
         return dispatch.device_constant(np.asarray(x), self.compiled.device) if numeric else x
 
     def uncompiled_seconds(self):

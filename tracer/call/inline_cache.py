@@ -42,7 +42,11 @@ from ..rules import rules
 from .callee import Callee
 from .inline_hit import Hit, front_code
 
-MISSING = object()
+
+class MISSING:
+    """What a parameter holds where nothing was given: itself, which pickles find by its name."""
+
+
 WIDEST = 1000  # bound: leaves beyond which no inline test is generated
 MANY = 64  # bound: leaves beyond which it is generated for a second call only: that takes 50 us a leaf
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
@@ -102,7 +106,7 @@ class InlineCache:
         self.callees, self.cell = weakref.WeakSet(), compiled.cell
         self.free = ("callee", *map(variable, range(cells)))
         self.space = {
-            "__builtins__": builtins,
+            **vars(builtins),
             "MISSING": MISSING,
             "slow": compiled.slow,
             "own names": {} if self.cell is None else {id(self.cell): "callee"},
@@ -117,6 +121,9 @@ class InlineCache:
             **NAMED,
         }
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet, "seen": as_seen}
+        # what the code names stands where Python looks for builtins: a function that is pickled by value takes its
+        # globals with it, and nothing that is compiled
+        self.globals = {"__builtins__": self.space}
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
         CACHES.add(self)
@@ -149,7 +156,7 @@ class InlineCache:
         cells = {variable(i): cell for i, cell in enumerate(getattr(callee.object, "__closure__", None) or ())}
         cells["callee"] = types.CellType(callee)
         closure = tuple([cells[name] for name in code.co_freevars])
-        return types.FunctionType(code, self.space, "call", (MISSING,) * self.count, closure)
+        return types.FunctionType(code, self.globals, "call", (MISSING,) * self.count, closure)
 
     def code(self, hot):
         """The code that tests these specialisation sets inline."""

@@ -7,6 +7,7 @@ more often the more there are, or where plain Python itself takes longer than it
 
 import numpy as np
 
+from ...backends.xla.processes import is_one_of_several
 from ...ir.types import type_of
 from ..common.errors import Unsettled
 from ..guards.guard import Read, snapshot
@@ -44,11 +45,13 @@ class Patience:
         self.made, self.refused, self.plain, self.last = self.made + 1, 0, 0.0, 0.0
 
     def took(self, seconds):
-        """Note what a trace took."""
+        """Note what a trace took: nothing, where several processes have to decide alike."""
+        seconds = 0.0 if is_one_of_several() else seconds
         self.seconds, self.spent = seconds, self.spent + seconds
 
     def answered(self, seconds):
-        """Note what a call that plain Python answered took."""
+        """Note what a call that plain Python answered took, likewise."""
+        seconds = 0.0 if is_one_of_several() else seconds
         self.plain, self.last = min(self.last, seconds), seconds
 
     def rests(self):

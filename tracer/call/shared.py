@@ -25,6 +25,7 @@ LASTING = (types.BuiltinFunctionType, np.ufunc, type(np.sum))  # functions that 
 _lock = threading.RLock()
 _latest = collections.OrderedDict()
 _alive = weakref.WeakValueDictionary()
+UNPICKLED = weakref.WeakKeyDictionary()  # function with globals of its own -> what tells them (`pickled.py`)
 
 
 class Kept:
@@ -32,6 +33,9 @@ class Kept:
 
     def __init__(self, owner):
         self.owner, self.made = weakref.ref(owner), {}
+
+    def __reduce__(self):
+        return Kept, (self.owner(),)
 
 
 def root_of(given):
@@ -70,11 +74,13 @@ def function_key(f):
     if held and ("__wrapped__" in held or "__signature__" in held or "callee" in held):
         return None
     module = sys.modules.get(space.get("__name__"))
-    if module is None or module.__dict__ is not space:  # of code that was run by `exec`, in a namespace of its own
+    # of code that was run by `exec`, in a namespace of its own; or unpickled
+    home = weakref.ref(module) if module is not None and module.__dict__ is space else UNPICKLED.get(f)
+    if home is None:
         return None
     if cells is not None and len(cells) > 1 and len(set(map(id, cells))) < len(cells):
         return None
-    return f.__code__, weakref.ref(module), f.__name__  # which is equal as long as it lives
+    return f.__code__, home, f.__name__  # which is equal as long as it lives
 
 
 def shared_compiled(key, make):

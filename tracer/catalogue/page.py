@@ -2,11 +2,11 @@
 
 import collections
 import csv
-import pathlib
+import importlib.resources
 
 from . import run
 
-STANDING = pathlib.Path(__file__).with_name("standing.csv")
+STANDING = importlib.resources.files(__package__) / "standing.csv"
 ORDER = ("captured", "bounded", "static", "host", "refused", "fallback")
 TITLES = {
     "ufuncs": "Ufuncs", "reductions": "Reductions, sums and statistics", "shapes": "Shapes", "creation": "Creation",

@@ -22,7 +22,7 @@ INTERNAL = (
     *OURS,
     os.path.dirname(np.__file__) + os.sep,
     *(os.path.dirname(os.__file__) + os.sep + name for name in ("functools.py", "threading.py")),
-    "<frozen ",
+    *(f"<frozen {name}{end}" for name in sys.stdlib_module_names for end in (">", ".")),  # others are of applications
     "<__array_function__",
 )
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})

@@ -13,7 +13,8 @@ from ...ir.ops import OPS
 from ...ir.ops.drawing import FAMILIES
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..values.speculate import leading_to, sampled
+from ..values.so_far import leading_to
+from ..values.speculate import sampled
 from ..values.storage import current_trace
 from .guard import Read
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...backends import forked, native
 from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
 from ...backends.xla import dispatch, waiting
+from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
 from ...ir.op import OPS
@@ -72,8 +73,11 @@ def without_xla(here, leaves):
 
 
 def asked(entry):
-    """The engine that the user asks for, or None."""
-    return "numpy" if forked.Process.forked else entry.compiled.engine or CHOICE
+    """The engine that the user asks for, or None. Of several processes that run one program none is timed: each might
+    choose another, and their numbers would part in the last bit."""
+    if forked.Process.forked:
+        return "numpy"
+    return entry.compiled.engine or CHOICE or ("xla" if is_one_of_several() else None)
 
 
 def eligible(entry, here, version):

@@ -34,6 +34,8 @@ class Specialisation:
         self.compile_seconds = None  # after those, until it could run
         # what ran while it was traced, where that was asked for; what explain() says of its file
         self.watch = self.kept = None
+        # whether it has been compared with that of other processes, and how often it has run with them
+        self.agreed, self.runs = False, 0
         self.ahead = False  # whether it was made for a call that has not run it yet
         # how many were traced, and the file it is from, where another process has made the trace
         self.equations = self.file = None

@@ -1,8 +1,6 @@
 """The traces of one signature that differ in what was assumed (`assume`), and which of them is right for a call."""
 
-import numpy as np
-
-from ...backends.xla import waiting
+from ...backends.xla import dispatch, waiting
 from ..common.errors import UnsupportedError, message
 from ..values import status
 from ..values.speculate import Assumption
@@ -100,7 +98,7 @@ class Tree:
             if version.endures:
                 waiting.heard(raw, version.captured.func.name)
             results = raw if isinstance(raw, tuple) else (raw,)
-            number = int(np.asarray(results[-1])) if version.captured.checks else 0
+            number = dispatch.number(results[-1]) if version.captured.checks else 0
             check = status.failure(version.captured.checks, number)[0] if number else None
             if check is None or check.error is not Assumption:
                 self.current = version

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.xla import sharding
+from ...backends.xla import processes, sharding
 from ...ir.core import Func
 from ..common.errors import message
 from .choice import Choice, arguments_told, spec_text
@@ -35,6 +35,7 @@ class Placement:
         self.sizes = dict(zip(mesh.axis_names, mesh.devices.shape, strict=True))
         self.replicated = sharding.lying_so(mesh)
         self.platform = mesh.devices.flat[0].platform
+        self.is_shared = processes.spans_processes(mesh)
         self.found: dict[Any, list[tuple[Any, ...]]] = {}
         self.chosen: dict[Any, Choice] = {}
 
@@ -43,6 +44,10 @@ class Placement:
         devices = [str(d) for d in self.mesh.devices.flat]
         shard = self.shard if self.shard == AUTO else sorted((k, repr(v)) for k, v in self.shard.items())
         return [list(self.sizes.items()), devices, shard]
+
+    def for_numpy(self, raw: Any) -> Any:
+        """Results that are to be ndarrays: whole in each process."""
+        return processes.made_whole_everywhere(raw) if self.is_shared else raw
 
     def text(self) -> str:
         """"8 devices (rows 4 x cols 2)"."""

@@ -14,13 +14,13 @@ import contextlib
 
 import numpy as np
 
-from ...backends.numpy import once_callable
-from ...ir.core import Func, Lit
+from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ..common.errors import LeakError, Overrun, ShapeError, UnsupportedError, Untold, WengertError, message
 from ..common.frames import locate
 from . import status
+from .so_far import host_value, leading_to, run_so_far, take_in
 from .storage import around_regions, current_trace
 
 LONGEST = 256  # assumptions of one trace
@@ -280,31 +280,6 @@ def sampled(values):
         return None
 
 
-def take_in(made, trace):
-    """Note what all is in this call that a program takes in."""
-    if made.seen is None:
-        made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
-    for versions in trace.captures.values():
-        made.seen |= {c.value: np.asarray(c.contents) for c in versions}
-    made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
-    made.seen |= trace.outside.draws.drawn
-
-
-def leading_to(values, known, trace, refuse):
-    """The equations of a trace that compute values from known ones; refuse(equation) raises where one acts, or there is
-    none."""
-    needed, todo = set(), [*values]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Lit) or x in known or x.eqn in needed:
-            continue
-        if x.eqn is None or x.eqn.effect:
-            refuse(x.eqn)
-        needed.add(x.eqn)
-        todo += x.eqn.operands
-    return [e for e in trace.build.eqns if e in needed]
-
-
 def evaluated(made, values, early=False):
     """What values of the outermost trace are for the arguments of this call."""
     trace = current_trace()
@@ -317,18 +292,14 @@ def evaluated(made, values, early=False):
         raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
 
     eqns = leading_to([*values, before], made.seen, trace, refuse)
-    new = [r for e in eqns for r in e.results]
-    params = list({x: None for e in eqns for x in e.operands if x in made.seen})
-    with np.errstate(all="ignore"), trace.outside.stray.unseen():
-        results = once_callable(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
-    made.seen |= {v: np.asarray(x, v.type.dtype) for v, x in zip(new, results, strict=True)}
+    run_so_far(made, trace, eqns, [*values, before])
     failed = int(before.value if isinstance(before, Lit) else made.seen[before])
     if failed:
         check, error = status.failure(tuple(trace.checks), failed)
         if check.error is not Assumption:
             made.error = Untold.unless(check.told, error)
             raise RaisedBefore(made.error)
-    return [np.full(x.type.shape, x.value, x.type.dtype) if isinstance(x, Lit) else made.seen[x] for x in values]
+    return [host_value(made, x) for x in values]
 
 
 @contextlib.contextmanager

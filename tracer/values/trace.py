@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from ...backends.xla.processes import is_spread
 from ...ir.core import Builder, Lit, Value
 from ...ir.intervals import of_array
 from ...ir.ops import OPS
@@ -331,6 +332,8 @@ class Trace(Acting):
             for c in versions:
                 if outside:
                     inputs.append((c.array, c.value))
+                elif is_spread(c.contents):
+                    inputs.append((c.contents, c.value))
                 elif c.value.type.size <= SMALL or uniform(np.asarray(c.contents)):
                     local.append((c.contents, c.value))
                 else:
