@@ -204,6 +204,28 @@ def is_tracer_type(t):
     return issubclass(t, jax.core.Tracer)
 
 
+# what jax raises where Python asks for a number that stands in a trace of its own
+UNKNOWN = jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError
+
+
+def is_short():
+    """Whether 64-bit types are off where this is called."""
+    return not config.jax_enable_x64
+
+
+def operand(x, type):
+    """A leaf of a call as an operand of a program, whatever the setting of 64-bit types is."""
+    if isinstance(x, jax.Array):
+        return x
+    with wide():
+        return jax.numpy.asarray(x, type.dtype)
+
+
+def chosen(number, options):
+    """Of arrays, the one of which a traced number says which it is."""
+    return jax.lax.select_n(number.astype(np.int32), *options)
+
+
 def wait(results, func=None):
     """Block until results are there; used to time a first call. func: the program, of which errors tell."""
     try:
