@@ -213,6 +213,17 @@ def is_short():
     return not config.jax_enable_x64
 
 
+def is_at_once():
+    """Whether what is computed here is computed at once, and stands for nothing in a trace of jax's."""
+    with wide():
+        return not isinstance(jax.numpy.add(1, 1), jax.core.Tracer)
+
+
+def at_once():
+    """What is computed within is so, where nothing that it is computed of stands in a trace."""
+    return jax.ensure_compile_time_eval()
+
+
 def operand(x, type):
     """A leaf of a call as an operand of a program, whatever the setting of 64-bit types is."""
     if isinstance(x, jax.Array):
@@ -224,6 +235,14 @@ def operand(x, type):
 def chosen(number, options):
     """Of arrays, the one of which a traced number says which it is."""
     return jax.lax.select_n(number.astype(np.int32), *options)
+
+
+JITTED = type(jax.jit(lambda: None))
+
+
+def is_jitted(f):
+    """Whether something is what `jax.jit` has made of a function."""
+    return type(f) is JITTED and hasattr(f, "__wrapped__")
 
 
 def wait(results, func=None):

@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 from jax.custom_batching import custom_vmap
-from jax.custom_derivatives import SymbolicZero
+from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from ...ir.exactness import exactly
 from ...ir.ops.control import host
@@ -28,6 +28,7 @@ from ..forked import refuse_forked, under_jit
 from ..native import asked
 from .dispatch import config, wide
 from .lower import lower
+from ..manual_axes import axes_of, differ, differing
 from .numbers import numbers_in_nests
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -59,7 +60,7 @@ class Embedded:
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
             with exactly(self.options["exact"]), contextlib.nullcontext() if self.options["native"] else asked(None):
                 out = lower(numbers_in_nests(self.func), xs)
-            return tuple([lax.convert_element_type(z, self.dtype(z)) for z in out])
+            return differing([lax.convert_element_type(z, self.dtype(z)) for z in out], axes_of(xs))
 
         run.__name__ = run.__qualname__ = self.func.name
         return run
@@ -90,14 +91,14 @@ class Embedded:
             zs = self.call(*xs)
             moving = tuple([i for i, t in enumerate(ts) if moves(t)])
             flows = [k for k, r in enumerate(self.origin.func.results) if r.type.inexact]
-            tangents = [still(z) for z in zs]
+            tangents = [zero_from_primal(z, symbolic_zeros=True) for z in zs]
             if moving and flows:
                 part = self.origin.part(moving)
                 saved = () if part.late is None else zs if part.early is self else part.early(*xs)
                 saved = saved[len(self.origin.func.results) :]
                 moved = linear(part, xs, [ts[i] for i in moving], [zs[k] for k in flows], saved)
                 for k, t in zip(flows, moved, strict=True):
-                    tangents[k] = t
+                    tangents[k] = differ(t, axes_of([zs[k]]))
             return zs, tuple(tangents)
 
     def part(self, moving):
@@ -134,11 +135,6 @@ class Part:
 
 def moves(t):
     return not isinstance(t, SymbolicZero) and jnp.issubdtype(t.dtype, jnp.inexact)
-
-
-def still(z):
-    """The tangent of what does not move."""
-    return jnp.zeros_like(z) if jnp.issubdtype(z.dtype, jnp.inexact) else np.zeros(z.shape, jax.dtypes.float0)
 
 
 def linear(part, xs, ts, zs, saved):
