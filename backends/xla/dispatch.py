@@ -199,6 +199,14 @@ def is_device_type(t):
     return issubclass(t, jax.Array | jax.core.Tracer)
 
 
+where = jax.numpy.where
+
+
+def is_device_class(t):
+    """Whether a class is that of jax arrays itself."""
+    return t is jax.Array
+
+
 def is_tracer_type(t):
     """Whether instances of a Python type stand for arrays in a trace of jax's."""
     return issubclass(t, jax.core.Tracer)
