@@ -37,6 +37,7 @@ TRANSFORMS = frozenset(  # of functions: give functions, and compute nothing
     """.split()
 )
 EMPTY = types.CellType()
+PLAIN = bool | int | float | complex | str | bytes | None
 
 
 class Static:
@@ -73,19 +74,39 @@ def of_jax(other, f, /, *args, **kwargs):
         return f(*[call(x) if callable(x) else x for x in args], **kwargs)
     if getattr(f, "__name__", "") in TRANSFORMS and not any(map(is_operand, pytree.leaves((args, kwargs)))):
         return f(*args, **kwargs)
-    if type(f) is types.MethodType and (is_device_array(f.__self__) or pytree.leaves(f.__self__) != [f.__self__]):
+    if type(f) is types.MethodType and (is_device_array(f.__self__) or is_container(f.__self__)):
         f, args = f.__func__, (f.__self__, *args)
+    elif is_container(f):
+        f, args = call_object, (f, *args)
     held = Held()
     inside = held.collected((f, args, kwargs))
     if not held.found and not any(map(is_operand, pytree.leaves((args, kwargs)))):
         return other(*args, **kwargs)
+    outside = current_trace().root.outside
     for function in held.functions:
-        current_trace().root.outside.function(function, False)
+        outside.function(function, False)
+    outside.rely(*[x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)])
     return run(f, args, kwargs, held if inside else None)
+
+
+def is_container(x):
+    """Whether an object is a container of leaves, as jax has it."""
+    leaves = pytree.leaves(x)
+    return len(leaves) != 1 or leaves[0] is not x
+
+
+def call_object(f, /, *args, **kwargs):
+    return f(*args, **kwargs)
 
 
 def is_operand(x):
     return isinstance(x, Traced | BoundedArray | Poison)
+
+
+def is_object(x):
+    """Whether something is neither a value nor a function: what it holds may be something else at the next call."""
+    plain = is_operand(x) or is_device_array(x) or isinstance(x, np.ndarray | np.generic | type | types.ModuleType | PLAIN)
+    return not plain and not callable(x) or is_container(x)
 
 
 class Held:
@@ -188,7 +209,7 @@ def run(function, args, kwargs, held=None):
         function, make = holding(function, held, values), bridge.imported_once
         tree = pytree.structure(((args, kwargs), [0] * len(values)))
     try:
-        with nothing_built():
+        with current_trace().root.outside.stray.unseen(), nothing_built():
             made = make(function, tree, tuple(given)) if held is None else make(function, tree, tuple(given), name)
     except bridge.NotImported as reason:
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
