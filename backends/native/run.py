@@ -9,6 +9,7 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
+from ..manual_axes import axes_of, differing
 from ..target import per_platform, platform
 from . import direct
 from .ffi import refusal, target
@@ -116,7 +117,7 @@ def lowered(op, operands, attrs, other):
     launch = jax.ffi.ffi_call(name, shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
 
     def native(*operands):
-        return tuple(launch(*operands)[: len(nest.results)])
+        return differing(launch(*operands)[: len(nest.results)], axes_of(operands))
 
     def through_lax(*operands):
         with asked(None):  # what is not run need not be compiled

@@ -58,21 +58,30 @@ class Fixed:
 @functools.lru_cache(512)
 def imported(function, tree, leaves):
     """The program of `function(*args, **kwargs)`, whose leaves are `Fixed` or (type, whether it is a Python number)."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return imported_once(lambda given: function(*given[0], **given[1]), tree_of_one(tree), leaves, name)
+
+
+def tree_of_one(tree):
+    """The structure of (x,) where that of x is `tree`."""
+    return tree_util.treedef_tuple((tree,))
+
+
+def imported_once(function, tree, leaves, name):
+    """The program of `function(*args)`, which nobody keeps."""
     given = [leaf for leaf in leaves if not isinstance(leaf, Fixed)]
 
     def flat(*values):
         values = iter(values)
-        args, kwargs = tree_util.tree_unflatten(
-            tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves]
-        )
-        return function(*args, **kwargs)
+        args = tree_util.tree_unflatten(tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves])
+        return function(*args)
 
     with wide():
         program, shape = jax.make_jaxpr(flat, return_shape=True)(
             *[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given]
         )
     refuse_impure(program.jaxpr)
-    name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
+    name = name.replace("<lambda>", "lambda")
     tree = tree_util.tree_structure(shape)
     try:
         return translated(program, name, tree)

@@ -222,6 +222,8 @@ class Fallbacks:
 
     def mistyped(self, error, leaves, given=None):
         """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""
+        if isinstance(error, dispatch.UNKNOWN):
+            return self.instead(leaves, error, given)
         try:
             self.kinds_of(leaves)
         except Refused as refused:

@@ -93,6 +93,8 @@ def kind_for(leaf, name):
             )
         )
     readonly = not leaf.flags.writeable if isinstance(leaf, np.ndarray) else True
+    if not leaf.ndim and kind is ARRAY and not isinstance(leaf, np.ndarray):  # jax tells no numbers from arrays
+        kind = SCALAR
     return Kind(Tensor(tuple(leaf.shape), dtype), kind, readonly, name)
 
 

@@ -10,11 +10,17 @@ from ...backends.numpy import once_callable
 from ...backends.xla import dispatch
 from ...backends.xla.processes import host_array, is_spread
 from ...ir.core import Func, Lit
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 
 
 def take_in(made, trace):
     """Note what all is in this call that a program takes in."""
     if made.seen is None:
+        if any(dispatch.is_tracer_type(type(x)) for x in made.leaves):
+            text = "a Python decision on data, which has no value yet while jax traces"
+            hint = "Write np.where(test, a, b), or call it outside jax's transforms."
+            raise UnsupportedError(message(text, locate(), hint))
         made.seen = dict(zip(trace.build.params, map(host_or_spread, made.leaves)))
     for versions in trace.captures.values():
         made.seen |= {c.value: host_or_spread(c.contents) for c in versions}
