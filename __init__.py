@@ -38,6 +38,6 @@ __all__ = [
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "to_torch", "value_and_grad",
-    "vjp", "vmap",
+    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
+    "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

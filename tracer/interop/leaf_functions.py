@@ -1,5 +1,5 @@
-"""Functions of leaves: a function whose arguments are containers, its linear maps and its batches, as compiled functions
-of two tuples, the leaves that vary and the rest.
+"""Functions of leaves: a function whose arguments are containers, its linear maps and its batches, as compiled
+functions of two tuples, the leaves that vary and the rest.
 
 What another library differentiates is a list of tensors; which of them vary it says at each call.
 """

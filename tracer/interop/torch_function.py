@@ -105,7 +105,7 @@ class Call:
     def run(self, tensors):
         """The program on the memory of tensors -> tensors of its results, in a tuple."""
         leaves = list(self.leaves)
-        memory = memory_of(self.torch, tensors)
+        memory = arrays_of(self.torch, tensors)
         if memory is None:
             raise RuntimeError(
                 "a tensor without memory of its own has no array: torch's older vmap, of is_grads_batched=True and "
@@ -127,7 +127,7 @@ class Call:
         held = [] if self.pull is None else list(self.pull.residuals)
         made = []
         for n, x in enumerate(self.out):
-            if is_array(x):
+            if becomes_tensor(x):
                 made.append(as_tensor(self.torch, x, held))
                 held.append(x)
                 self.out[n] = None
@@ -157,7 +157,7 @@ class Call:
         """Cotangents of the tensors that are wanted, from those of the results."""
         slopes = self.zeros(slopes)
         if self.pull is not None and wanted == self.wanted and not self.torch.is_grad_enabled():
-            memory = memory_of(self.torch, slopes)
+            memory = arrays_of(self.torch, slopes)
             if memory is not None:
                 return self.through_residuals(memory)
         layout = self.layout(wanted)
@@ -167,9 +167,9 @@ class Call:
     def through_residuals(self, slopes):
         given = iter(slopes)
         shown = iter(self.like)
-        full = [0.0 if x is not None or next(shown) is None else conjugate(next(given)) for x in self.out]
+        full = [0.0 if x is not None or next(shown) is None else conjugate_of(next(given)) for x in self.out]
         found = self.pull(pytree.unflatten(self.tree_out, full, self.out_order))
-        return [as_tensor(self.torch, conjugate(g), ()) for g in found]
+        return [as_tensor(self.torch, conjugate_of(g), ()) for g in found]
 
     def pushed_forward(self, tensors, moved, tangents):
         """Tangents of the floating results."""
@@ -262,12 +262,12 @@ def differs(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def is_array(x):
+def becomes_tensor(x):
     """Whether a result becomes a tensor: arrays do, and what may have a derivative."""
     return isinstance(x, np.ndarray | np.generic) or is_inexact(x) or dispatch.is_device_array(x)
 
 
-def memory_of(torch, tensors):
+def arrays_of(torch, tensors):
     """The tensors as arrays; None where they are torch's own stand-ins, which have no memory."""
     try:
         return [as_array(torch, t) for t in tensors]
@@ -302,6 +302,6 @@ def as_tensor(torch, x, held):
     return torch.from_numpy(array)
 
 
-def conjugate(x):
+def conjugate_of(x):
     """torch's gradients of complex numbers are the conjugates of ours."""
     return x.conj() if np.iscomplexobj(x) else x
