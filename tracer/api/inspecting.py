@@ -34,9 +34,9 @@ class Inspecting:
         given = {"rules": rules.applying(exact=self.exact), "known": captured.bounded, "watch": watch, "log": log}
         return optimise(captured.func, exact=self.exact, notes=captured.notes, **given)
 
-    def captured(self, args, kwargs, objects=False):
+    def captured(self, args, kwargs, objects=False, choices=Speculation):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
-        static)."""
+        static). choices: of the dynamic leaves makes the Speculation of the trace."""
         patched_numpy.refuse_patched()
         taken = packed_call(args, kwargs)
         leaves, tree = pytree.flatten(taken)
@@ -53,7 +53,7 @@ class Inspecting:
                 tree,
                 traced,
                 self.name,
-                choices=Speculation(dynamic),
+                choices=choices(dynamic),
                 objects=objects,
                 shared=shared,
             )

@@ -15,6 +15,7 @@ from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..capture.suspended import refuse_generator
+from ..export.saving import Exporting
 from ..view.card import function_card
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
@@ -122,7 +123,8 @@ def jit(
             WENGERT_DEBUG names, or none.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
-    `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
+    `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
+    `.export(*args, path=...)`, a file that runs without it (docs/export.md).
 
     >>> import numpy as np
     >>> from wengert import jit
@@ -236,6 +238,6 @@ def wrapper(callee, front, like, call=None):
     call.__wrapped__ = like
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
-    call.plan, call.text = callee.plan, callee.text
+    call.plan, call.text, call.export = callee.plan, callee.text, Exporting(callee)
     call.view, call._repr_html_ = Viewing(callee), functools.partial(function_card, compiled)
     return call
