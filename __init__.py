@@ -34,11 +34,11 @@ from .tracer.scipy_api import handlers as scipy_api
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "ExportError", "Fallback", "LeakError", "NumericalError", "Profile",
-    "ShapeError",
+    "CheckError", "ConcretizationError", "DerivativeError", "ExportError", "Fallback", "LeakError", "NumericalError",
+    "Profile", "ShapeError",
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad",
-    "vjp", "vmap",
+    "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
+    "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -1,10 +1,16 @@
 """Programs as StableHLO in bytes, through `jax.export`, and the functions that such bytes are.
 
+The bytes are the portable artifact of StableHLO, which is read for years; the form in which jax.export writes itself is
+read for months, and needs flatbuffers. So the rest of an `Exported` is made anew of the types, by exporting another
+program of these, of which the module is exchanged.
+
 What is exported takes the leaves of a call as arrays and gives a tuple of arrays. It holds no call of Python and no
 nest of ours: a foreign function is known to the process that has registered it, and to no other. Bytes that come from
 elsewhere are looked through for such calls before XLA is given them.
 """
 
+import dataclasses
+import functools
 import re
 
 import jax
@@ -19,14 +25,16 @@ from .lower import lower
 
 PLATFORMS = "cpu", "cuda", "rocm", "tpu"
 OLDEST = {9: "0.4.31", 10: "0.7.0"}  # fact: calling convention -> the first jax that reads it, by jax's documentation
+# fact: the parts of an Exported that tell how its module is called, and are not told by its types
+PARTS = "calling_convention_version", "module_kept_var_idx", "uses_global_constants"
 CALL = "stablehlo.custom_call"
 CALLED = re.compile(r'\bstablehlo\.custom_call\s+@(?:"([^"]*)"|([\w.$-]+))')  # in the text of a module
 NAMED = re.compile(r'\bcall_target_name\s*=\s*"([^"]*)"')
-# fact: what JAX lowers its own operations to; none of them runs Python, or an address
+# fact: what JAX lowers its own operations to; none of them runs Python, a kernel that the bytes bring, or an address
 LIBRARY = re.compile(
-    r"(lapack_|cusolver_|cublas|cudnn|__cudnn|__cublas|hipsolver_|hipblas|cu_threefry|hip_threefry|blas_|mhlo\.|chlo\.|"
-    r"stablehlo\.|tpu_|__gpu\$|sdy\.|Sharding$|SPMD|ApproxTopK|PartialReduce$|TopK$|Qr$|Eigh$|ProductOfElementary|"
-    r"LuDecomposition$|annotate_device_placement$|shape_assertion$|cusparse_gtsv2|hipsparse_gtsv2|shardy\.)"
+    r"(lapack|blas|cusolver|cublas|cudnn|cusparse|hipsolver|hipblas|hipsparse|cu|hip)_\w+$|(mhlo|chlo|stablehlo|sdy)\.|"
+    r"(Sharding|SPMDFullToShardShape|SPMDShardToFullShape|ApproxTopK|TopK|PartialReduce|Qr|Eigh|LuDecomposition|"
+    r"ProductOfElementaryHouseholderReflectors|AllocateBuffer|annotate_device_placement|shape_assertion)$"
 )
 
 
@@ -54,47 +62,57 @@ def exported(func, count, constants, copies, platforms, name, exact=False):
             found = export.export(jax.jit(run), platforms=platforms)(
                 *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in types]
             )
-            data = bytes(found.serialize())
-        except ImportError as error:
-            raise NotExported(f"{error} (pip install 'wengert[export]')") from None
         except (ValueError, NotImplementedError) as error:
             raise NotExported(str(error)) from None
-    convention = found.calling_convention_version
-    return data, {
+    return found.mlir_module_serialized, {
         "jax": jax.__version__,
-        "calling convention": convention,
-        "oldest jax": OLDEST.get(convention, jax.__version__),
+        "oldest jax": OLDEST.get(found.calling_convention_version, jax.__version__),
         "platforms": list(found.platforms),
+        "exported": {name: getattr(found, name) for name in PARTS},
     }
 
 
 class Runnable:
     """The function that bytes are; compiled at its first call on each platform."""
 
-    def __init__(self, data):
-        """Raises NotExported where the bytes are none, or call what is none of JAX's own."""
+    def __init__(self, data, told, takes, gives):
+        """told: what `exported` has said; takes, gives: [(shape, dtype)]. Raises NotExported where the bytes are none,
+        or call what is none of JAX's own."""
+        convention = told["exported"]["calling_convention_version"]
+        least = export.minimum_supported_calling_convention_version
+        most = export.maximum_supported_calling_convention_version
+        if not least <= convention <= most:
+            reads = f"jax {jax.__version__} reads calling conventions {least} to {most}"
+            raise NotExported(f"{reads}, and it is of {convention}")
         try:
-            self.exported = export.deserialize(bytearray(data))
+            self.exported = rebuilt_export(data, told, takes, gives)
             text = self.exported.mlir_module()
-        except ImportError as error:
-            raise NotExported(f"{error} (pip install 'wengert[export]')") from None
-        except Exception as error:  # whatever flatbuffers and MLIR say of bytes that are none of theirs
+        except Exception as error:  # whatever MLIR says of bytes that are none of its own
             raise NotExported(f"jax {jax.__version__} does not read it: {first_line(error)}") from error
-        strange = [name for name in call_targets(text) if not LIBRARY.match(name)]
+        names = call_targets(text)
+        strange = [name for name in names if not LIBRARY.match(name)]
         if strange or self.exported.ordered_effects or self.exported.unordered_effects:
             what = ", ".join(sorted(set(strange))) or "Python"
             raise NotExported(f"it calls {what}, which is no operation of JAX's")
+        if any(name.startswith("lapack_") for name in names):
+            initialize_lapack()
         self.call = jax.jit(self.exported.call)
+        self.see(takes)
 
-    def types(self):
-        """-> (types of what it takes, types of what it gives), each (shape, dtype)."""
-        both = self.exported.in_avals, self.exported.out_avals
-        return tuple([(tuple(a.shape), np.dtype(a.dtype)) for a in avals] for avals in both)
+    def see(self, takes):
+        """Raise NotExported where the module is not of the types that are told: jax asks when it lowers a call."""
+        if platform_of([]) not in self.exported.platforms:
+            return
+        try:
+            with wide():
+                self.call.lower(*[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in takes])
+        except Exception as error:  # whatever jax and MLIR say of a module that is none of these types
+            raise NotExported(f"jax {jax.__version__} does not call it: {first_line(error)}") from error
 
     def __call__(self, leaves):
         """The results, a tuple of jax arrays. Raises NotExported on a platform that it is not for."""
         refuse_forked()
-        platform = here(leaves)
+        platform = platform_of(leaves)
         if platform not in self.exported.platforms:
             wanted = ", ".join(self.exported.platforms)
             raise NotExported(f"it runs on {wanted}, not on {platform}")
@@ -102,7 +120,24 @@ class Runnable:
             return self.call(*leaves)
 
 
-def here(leaves):
+def rebuilt_export(data, told, takes, gives):
+    """The Exported of a module."""
+    with wide():
+        other = export.export(
+            jax.jit(lambda *leaves: tuple([jax.numpy.zeros(shape, dtype) for shape, dtype in gives])),
+            platforms=told["platforms"],
+        )(*[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in takes])
+    parts = {name: tuple(x) if type(x := told["exported"][name]) is list else x for name in PARTS}
+    return dataclasses.replace(other, mlir_module_serialized=data, **parts)
+
+
+@functools.cache
+def initialize_lapack():
+    """Have jaxlib look LAPACK up, as it does when it lowers a call of it: jaxlib 0.8 runs into nothing without."""
+    jax.jit(jax.numpy.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), np.float32))
+
+
+def platform_of(leaves):
     """The platform, as jax.export has it, on which a call of these leaves runs."""
     arrays = [x for x in leaves if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)]
     kinds = {device.platform for x in arrays for device in x.devices()}

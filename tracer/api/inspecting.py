@@ -47,12 +47,14 @@ class Inspecting:
         with checkpoints.room(self.memory, None), exactly(self.exact):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
+            order = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
             found = capture(
                 self.function,
                 stand_ins,
                 tree,
                 traced,
                 self.name,
+                order=order,
                 choices=choices(dynamic),
                 objects=objects,
                 shared=shared,

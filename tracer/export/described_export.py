@@ -1,5 +1,6 @@
 """What a file holds, as text: what it takes, gives, changes and raises, and what is frozen in it."""
 
+from ...ir.types import SHORT
 from ..common.terminal import several
 from .structure import spelled_node
 
@@ -10,11 +11,12 @@ NUMBERS = {"scalar": "np.{}", "float": "float", "complex": "complex", "int": "in
 def description(head):
     """The text for the header of a file."""
     results = spelled_node(head["results"], [out_text(head["outs"][n], head) for n in head["shown"]])
+    convention = head["exported"]["calling_convention_version"]
     lines = [
         f"{head['name']}{arguments_text(head)} -> {results}",
         f"  made by      wengert {head['wengert']}, jax {head['jax']}, numpy {head['numpy']}, Python {head['python']}",
-        f"  runs on      {', '.join(head['platforms'])}; jax {head['oldest jax']} or newer (calling convention "
-        f"{head['calling convention']} of jax.export), without the function it was made of",
+        f"  runs on      {', '.join(head['platforms'])}; calling convention {convention} of jax.export, which jax "
+        f"{head['oldest jax']} and newer have",
     ]
     lines += labelled("changes", changed_names(head))
     lines += labelled("may raise", [f"{c[0]}: {c[1].partition(chr(10))[0]}" for c in head["checks"]])
@@ -33,8 +35,8 @@ def arguments_text(head):
 
 
 def leaf_type(kind, dtype, shape):
-    """What a leaf is: `f64[3,4]` for an array, `np.f64` for a scalar of NumPy's, `float` for Python's."""
-    return NUMBERS[kind].format(dtype) if kind in NUMBERS else f"{dtype}[{','.join(map(str, shape))}]"
+    """What a leaf is: `f64[3,4]` for an array, `np.float64` for a scalar of NumPy's, `float` for Python's."""
+    return NUMBERS[kind].format(dtype) if kind in NUMBERS else f"{SHORT[dtype]}[{','.join(map(str, shape))}]"
 
 
 def out_text(out, head):

@@ -4,7 +4,7 @@ others."""
 import numpy as np
 
 from ...backends.xla.dispatch import is_device_array
-from ...ir.types import DTYPES
+from ...ir.types import DTYPES, SHORT
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.number_lists import floats_within
 from ..common.errors import ExportError, shown
@@ -19,7 +19,7 @@ class LeafSpec:
     """One leaf: what it is called, and what it must be."""
 
     def __init__(self, name, kind, dtype, shape):
-        self.name, self.kind, self.dtype, self.shape = name, KINDS[kind], np.dtype(DTYPES[dtype]), tuple(shape)
+        self.name, self.kind, self.dtype, self.shape = name, KINDS[kind], DTYPES[SHORT[dtype]], tuple(shape)
         self.text = leaf_type(kind, dtype, shape)
 
     def fits(self, x):
@@ -51,7 +51,8 @@ class Matching:
         return found
 
     def refuse_count(self, args, kwargs, names, nodes, keywords):
-        named = lambda count, keys: ", ".join([*(names[i] if i < len(names) else f"arg{i}" for i in range(count)), *keys])
+        name_of = lambda i: names[i] if i < len(names) else f"arg{i}"
+        named = lambda count, keys: ", ".join([*map(name_of, range(count)), *keys])
         self.refuse(
             f"{self.name} was exported for a call with ({named(len(nodes), keywords)}), and is given "
             f"({named(len(args), kwargs)})"
@@ -126,6 +127,5 @@ def is_same(x, value):
 def said_of_value(x):
     """What a value is, in the words of a signature."""
     if isinstance(x, np.ndarray) or is_device_array(x):
-        name = next((short for short, dtype in DTYPES.items() if x.dtype == np.dtype(dtype)), str(x.dtype))
-        return f"{name}[{','.join(map(str, x.shape))}]"
+        return f"{SHORT.get(x.dtype.name, x.dtype)}[{','.join(map(str, x.shape))}]"
     return f"the {type(x).__name__} {shown(x)}" if isinstance(x, str | int | float | np.generic) else shown(x)

@@ -1,4 +1,5 @@
-"""How a leaf of a result is come by, as JSON: a result of the program or an argument, and the views that lead from it."""
+"""How a leaf of a result is come by, as JSON: a result of the program or an argument, and the views that lead from
+it."""
 
 from ..capture.handover import ARRAY, FREEZE, SCALAR, Located, Out, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape

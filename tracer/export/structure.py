@@ -8,6 +8,7 @@ A node of a structure is one of
     ["tuple", nodes], ["list", number, nodes]
     ["dict", number, kind, [[key, node], ...]]    kind: "dict" or "OrderedDict"
     ["named", class, fields, nodes]
+    ["bounded", kinds, leaves]                    an array of a length that data decide
     ["numbers", leaf, [[kind, length], ...]]      lists in lists of Python floats, one array of the program
     ["again", number]                             the list or dict of this number once more
     ["given", path]                               the list or dict that is there in the arguments
@@ -20,7 +21,9 @@ import numpy as np
 
 from ..cache.described import Unsaid, described, rebuilt_object
 from ..capture.number_lists import NumberList, nested
+from ..common import pytree
 from ..common.errors import shown
+from ..extents.bounded import EXTENTS, BoundedArray, put_together
 from .steps import Malformed
 
 DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict}
@@ -56,6 +59,8 @@ class Writer:
             return ["leaf", x.number]
         if kind is NumberList:
             return numbers_node(x)
+        if kind is BoundedArray:
+            return ["bounded", [e and e.kind for e in x.extents], [leaf.number for leaf in pytree.leaves(x)]]
         if id(x) in self.given:
             return ["given", [described(key) for key in self.given[id(x)]]]
         if kind is tuple:
@@ -143,6 +148,9 @@ class Reader:
     def read_named(self, name, fields, nodes):
         return named_class(name, tuple(fields))(*map(self.read, nodes))
 
+    def read_bounded(self, kinds, leaves):
+        return put_together(kinds, [self.leaves[number] for number in leaves])
+
     def read_numbers(self, leaf, form):
         return nested(tuple([(LISTS[kind], count) for kind, count in form]), self.leaves[leaf].tolist())
 
@@ -178,6 +186,8 @@ def seen_through(node, depth=0):
         return parts[1] in DICTS and all(type(p) is list and len(p) == 2 for p in parts[2]) and all_seen(
             [p[1] for p in parts[2]], depth
         )
+    if node[0] == "bounded":
+        return all(k is None or k in EXTENTS for k in parts[0]) and all(type(n) is int for n in parts[1])
     if node[0] == "numbers":
         return all(type(p) is list and len(p) == 2 and p[0] in LISTS and type(p[1]) is int for p in parts[1])
     return inner is None or all_seen(parts[inner], depth)
@@ -191,6 +201,7 @@ FORMS = {  # the types of what follows the word, and which of it is nodes
     "dict": ((int, str, list), None),
     "named": ((str, list, list), None),
     "numbers": ((int, list), None),
+    "bounded": ((list, list), None),
     "again": ((int,), None),
     "given": ((list,), None),
 }
@@ -229,6 +240,8 @@ def spelled_node(node, leaves):
             return f"{parts[0]}({', '.join(f'{f}={spelled_node(n, leaves)}' for f, n in pairs)})"
         case "numbers":
             return " of ".join(f"{k} of {n}" for k, n in parts[1]) + " floats"
+        case "bounded":
+            return f"part of {leaves[parts[1][0]]}"
         case "given":
             return "a list or dict of the arguments"
     return "the same again"
