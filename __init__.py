@@ -19,6 +19,7 @@ from .tracer.common.errors import (
     CheckError,
     ConcretizationError,
     DerivativeError,
+    ExportError,
     Fallback,
     LeakError,
     NumericalError,
@@ -26,6 +27,7 @@ from .tracer.common.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.export.loading import load
 from .tracer.interop.torch_function import to_torch
 from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
@@ -34,11 +36,11 @@ from .tracer.scipy_api import handlers as scipy_api
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "NumericalError", "Profile",
-    "ShapeError",
+    "CheckError", "ConcretizationError", "DerivativeError", "ExportError", "Fallback", "LeakError", "NumericalError",
+    "Profile", "ShapeError",
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
+    "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
     "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

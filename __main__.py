@@ -7,6 +7,7 @@
     python -m wengert cache [DIRECTORY] [--clear]
     python -m wengert profile [-o TRACE.json] SCRIPT.py [ARGUMENT...]
     python -m wengert launch [-n N] SCRIPT.py [ARGUMENT...]
+    python -m wengert describe FILE...
     python -m wengert --version
 
 Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended
@@ -30,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from . import DerivativeError, WengertError, __version__, grad, jit, source
+from . import DerivativeError, WengertError, __version__, grad, jit, load, source
 from .examples import training
 from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
@@ -41,8 +42,8 @@ from .tracer.common import pytree
 from .tracer.interop import launch
 from .tracer.profile import command
 
-AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile, launch. Exit status: 0, done;
-1, the network is worse than it must be; 2, what was asked for is not there or cannot be."""
+AFTER = """See also, each with --help: python -m wengert ir, view, numpy, cache, profile, launch, describe. Exit status:
+0, done; 1, the network is worse than it must be; 2, what was asked for is not there or cannot be."""
 # f32[], which Python cannot read, outside strings
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
 
@@ -241,6 +242,15 @@ def main_launch(argv: Sequence[str]) -> int:
         raise Mistake(str(error)) from None
 
 
+def main_describe(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "python -m wengert describe", description="Print what files hold that f.export(..., path=FILE) wrote."
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    print("\n\n".join(load(path).describe() for path in parser.parse_args(argv).files))
+    return 0
+
+
 def program_parser(command: str, what: str, does: str) -> argparse.ArgumentParser:
     """What the commands take that show the program of a function."""
     parser = argparse.ArgumentParser(f"python -m wengert {command}", description=what)
@@ -290,7 +300,7 @@ def main_view(argv: Sequence[str]) -> int:
 
 COMMANDS = {
     "ir": main_ir, "view": main_view, "numpy": main_numpy, "cache": main_cache, "profile": main_profile,
-    "launch": main_launch,
+    "launch": main_launch, "describe": main_describe,
 }  # fmt: skip
 
 

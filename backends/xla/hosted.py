@@ -55,9 +55,14 @@ def original(failure):
     return RAISED.pop(int(found[1]), failure) if found else failure
 
 
+def is_host_call(eqn):
+    """Whether an equation runs Python."""
+    return eqn.op in CALLS or bool(getattr(eqn.attrs.get("function"), "on_host", False))
+
+
 def calls_python(func):
     """Whether a program runs Python."""
-    return has(func, lambda eqn: eqn.op in CALLS or getattr(eqn.attrs.get("function"), "on_host", False))
+    return has(func, is_host_call)
 
 
 def endures(func):

@@ -35,9 +35,9 @@ class Inspecting:
         given = {"rules": rules.applying(exact=self.exact), "known": captured.bounded, "watch": watch, "log": log}
         return optimise(captured.func, exact=self.exact, notes=captured.notes, **given)
 
-    def captured(self, args, kwargs, objects=False):
+    def captured(self, args, kwargs, objects=False, choices=Speculation):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
-        static)."""
+        static). choices: of the dynamic leaves makes the Speculation of the trace."""
         patched_numpy.refuse_patched()
         taken = packed_call(args, kwargs)
         leaves, tree = pytree.flatten(taken)
@@ -48,13 +48,15 @@ class Inspecting:
         with checkpoints.room(self.memory, None), exactly(self.exact), lowering_for(self.device):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
+            order = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
             found = capture(
                 self.function,
                 stand_ins,
                 tree,
                 traced,
                 self.name,
-                choices=Speculation(dynamic),
+                order=order,
+                choices=choices(dynamic),
                 objects=objects,
                 shared=shared,
             )

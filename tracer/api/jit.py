@@ -17,6 +17,7 @@ from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
+from ..export.saving import Exporting
 from ..sharding.placement import placement
 from ..view.card import function_card
 from .compiled import Compiled
@@ -149,7 +150,8 @@ def jit(
             axis or its length is no multiple of the devices. Results of NumPy's arguments are NumPy's.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
-    `.plan(*args)`, what a call does and costs, and `.text(kind, *args)`, any stage of it as text.
+    `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
+    `.export(*args, path=...)`, a file that runs without it (docs/export.md).
 
     >>> import numpy as np
     >>> from wengert import jit
@@ -197,7 +199,7 @@ def jit(
             "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
             "for one of the two."
         )
-    precision = asked_precision(function, precision, exact)
+    precision, asked = asked_precision(function, precision, exact), {"device": device, "mesh": mesh, "shard": shard}
     if mesh is not None or shard is not None:
         if (other := next((k for k, v in (("device", device), ("tier", tier)) if v is not None), None)) is not None:
             raise ValueError(f"mesh= and shard= say where a call runs, and {other}= does too\n  Ask for one of them.")
@@ -218,7 +220,7 @@ def jit(
         front = wrapper(compiled.front.own, compiled.front.call, function, cross_checked(compiled, function))
     else:
         front = compiled_as(itself, function, ("jit",), dict, plain=function, **options)
-    return remembered(front, "jit", **options | {"debug": words, "cache": cache, "check": check})
+    return remembered(front, "jit", **options | asked | {"debug": words, "cache": cache, "check": check})
 
 
 def itself(function):
@@ -290,6 +292,6 @@ def wrapper(callee, front, like, call=None):
     call.__wrapped__ = like
     call.__name__ = compiled.name
     call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
-    call.plan, call.text = callee.plan, callee.text
+    call.plan, call.text, call.export = callee.plan, callee.text, Exporting(callee)
     call.view, call._repr_html_ = Viewing(callee), functools.partial(function_card, compiled)
     return call

@@ -4,10 +4,11 @@ attributes."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from ...ir.core import Func
+from ..export.saving import Export
 from ..plan.plan import Plan
 from ..view.page import Page
 
@@ -42,6 +43,17 @@ class Inspected(Protocol):
     def text(self, kind: str, /, *args: Any, **kwargs: Any) -> str:
         """What the function becomes for these arguments: "ir", "captured", "passes", "jaxpr", "stablehlo", "hlo",
         "numpy", "llvm" or "assembly"."""
+        ...
+
+    def export(
+        self,
+        *args: Any,
+        path: str | os.PathLike[str] | None = None,
+        platforms: Sequence[str] = ("cpu", "cuda"),
+        **kwargs: Any,
+    ) -> Export:
+        """Write the program for these arguments to a file that `wengert.load` reads in a process that does not know
+        the function: see docs/export.md."""
         ...
 
     def view(self, *args: Any, path: str | os.PathLike[str] | None = None, **kwargs: Any) -> Page:

@@ -40,7 +40,12 @@ def reduced_callee(callee):
             "and call wengert.vjp or wengert.linearize where it arrives."
         )
     name, options, given = callee.made
-    device = options.get("device")
+    device, mesh = options.get("device"), options.get("mesh")
+    if mesh is not None and not isinstance(mesh, int | dict):
+        raise TypeError(
+            f"{callee.compiled.name} cannot be pickled: its mesh is of devices of this process\n  Write the mesh as a "
+            f'number of devices, or as sizes of its axes: {name}(f, mesh={{"rows": 4}}).'
+        )
     if device is not None and not isinstance(device, str):
         raise TypeError(
             f"{callee.compiled.name} cannot be pickled: {device!r} is a device of this process\n  Name it as text: "

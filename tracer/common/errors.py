@@ -154,6 +154,11 @@ class CheckError(WengertError, AssertionError):
     `rule`. The message says where."""
 
 
+class ExportError(WengertError, ValueError):
+    """A file that is to be loaded is none that `f.export` wrote, or is not as it was written; or what it holds cannot
+    run here, or is called with other arguments than it was exported for."""
+
+
 class NumericalError(WengertError, FloatingPointError):
     """A number was born that `jit(f, debug=)`, or NumPy's error state around a derivative, asks to hear of.
 

@@ -198,7 +198,8 @@ def _flatten(x):
     )
 
 
-def _unflatten(kinds, leaves):
+def put_together(kinds, leaves):
+    """The array of the leaves that `_flatten` gives; what is meant of it, where they are no traced ones."""
     array, *rest = leaves
     rest = iter(rest)
     extents = [None if k is None else EXTENTS[k](*[next(rest) for _ in range(1 + (k != "front"))]) for k in kinds]
@@ -225,7 +226,7 @@ def cut_on_host(array, axis, extent):
     return array[*lead, host_array(extent.mask)]
 
 
-pytree.register(BoundedArray, _flatten, _unflatten)
+pytree.register(BoundedArray, _flatten, put_together)
 
 
 def room_for(count):

@@ -126,7 +126,7 @@ class Specialisation:
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
         made = {}
-        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        result = captured.rebuild([handed_leaf(o, values, leaves, numpy, made) for o in captured.outs])
         if captured.given is not None:
             result = apply_container_changes(result, captured.given, given)
         if not captured.stores:
@@ -153,27 +153,30 @@ class Specialisation:
         """A result as an ndarray the caller may write."""
         return np.array(result) if self.shared[index] else dispatch.owned(result)
 
-    def _leaf(self, out, values, leaves, numpy, made):
-        if out.how == "chosen":
-            out = out.object[int(values[out.index])]
-        if out.how == "object":
-            return out.object
-        if out.how == "copy":
-            return out.object.copy()
-        if out.how == "outside":
-            return out.object.get()
-        if out.how == "argument":
-            found = made.get((out, out.chain))
-            if found is None:
-                found = made[out, out.chain] = follow(leaves[out.index], out.chain, values)
-            return found
-        value = values[out.index]
-        if not numpy:
-            return follow(value, out.chain)
-        if out.kind is ARRAY:
-            return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
-        value = follow(value, out.chain)
-        return value[()] if out.kind is SCALAR else value.item()
+
+def handed_leaf(out, values, leaves, numpy, made):
+    """A leaf of what a call returns, as its Out says. values: the results of the program; numpy: whether they are
+    ndarrays; made: the arrays handed out so far in this call."""
+    if out.how == "chosen":
+        out = out.object[int(values[out.index])]
+    if out.how == "object":
+        return out.object
+    if out.how == "copy":
+        return out.object.copy()
+    if out.how == "outside":
+        return out.object.get()
+    if out.how == "argument":
+        found = made.get((out, out.chain))
+        if found is None:
+            found = made[out, out.chain] = follow(leaves[out.index], out.chain, values)
+        return found
+    value = values[out.index]
+    if not numpy:
+        return follow(value, out.chain)
+    if out.kind is ARRAY:
+        return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
+    value = follow(value, out.chain)
+    return value[()] if out.kind is SCALAR else value.item()
 
 
 def overlapping(leaves, captured):

@@ -1,0 +1,247 @@
+"""Containers of arguments and results as JSON, and what reads them back: lists, tuples, dicts, named tuples, and values
+that never change.
+
+A node of a structure is one of
+
+    ["leaf", number]                              what is a leaf of the call, or of its result
+    ["fixed", value]                              a value, in the words of the programs on disk
+    ["tuple", nodes], ["list", number, nodes]
+    ["dict", number, kind, [[key, node], ...]]    kind: "dict" or "OrderedDict"
+    ["named", class, fields, nodes]
+    ["bounded", kinds, leaves]                    an array of a length that data decide
+    ["numbers", leaf, [[kind, length], ...]]      lists in lists of Python floats, one array of the program
+    ["again", number]                             the list or dict of this number once more
+    ["given", path]                               the list or dict that is there in the arguments
+"""
+
+import collections
+import math
+
+import numpy as np
+
+from ..cache.described import Unsaid, described, rebuilt_object
+from ..capture.number_lists import NumberList, nested
+from ..common import pytree
+from ..common.errors import shown
+from ..extents.bounded import EXTENTS, BoundedArray, put_together
+from .steps import Malformed
+
+DICTS = {"dict": dict, "OrderedDict": collections.OrderedDict}
+LISTS = {"list": list, "tuple": tuple}
+DEEPEST = 400  # bound: containers within containers
+
+
+class Leaf:
+    """Stands for a leaf while a structure is written; whatever else is done to it than to put it somewhere, a file
+    cannot tell."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = number
+
+    def _asked(self, *args):
+        raise Unsaid("text or an object made of its values")
+
+    __str__ = __repr__ = __format__ = __index__ = __float__ = __int__ = __bool__ = __len__ = __iter__ = _asked
+
+
+class Writer:
+    """Writes the nodes of one structure. given: id of a container among the arguments -> its path."""
+
+    def __init__(self, given=None):
+        self.given, self.numbers, self.kept = given or {}, {}, []
+
+    def node(self, x):
+        """The node of x; Unsaid, with what it is, where there is none."""
+        kind = type(x)
+        if kind is Leaf:
+            return ["leaf", x.number]
+        if kind is NumberList:
+            return numbers_node(x)
+        if kind is BoundedArray:
+            return ["bounded", [e and e.kind for e in x.extents], [leaf.number for leaf in pytree.leaves(x)]]
+        if id(x) in self.given:
+            return ["given", [described(key) for key in self.given[id(x)]]]
+        if kind is tuple:
+            return ["tuple", [*map(self.node, x)]]
+        if isinstance(x, tuple) and hasattr(kind, "_fields") and tuple.__len__(x) == len(kind._fields):
+            return ["named", kind.__name__, list(kind._fields), [*map(self.node, x)]]
+        if kind is list or kind in DICTS.values():
+            return self.container(x)
+        return fixed_node(x)
+
+    def container(self, x):
+        """A list or dict, which may stand in several places."""
+        if id(x) in self.numbers:
+            return ["again", self.numbers[id(x)]]
+        number = self.numbers[id(x)] = len(self.numbers)
+        self.kept.append(x)
+        if type(x) is list:
+            return ["list", number, [*map(self.node, x)]]
+        return ["dict", number, type(x).__name__, [[key_said(k), self.node(v)] for k, v in x.items()]]
+
+
+def numbers_node(x):
+    if type(x.form) is not tuple:
+        raise Unsaid("a long list of numbers in lists of several lengths")
+    return ["numbers", x.numbers.number, [[kind.__name__, count] for kind, count in x.form]]
+
+
+def fixed_node(x):
+    """A value that is the same in every process."""
+    if x is None or isinstance(x, bool | int | float | complex | str | bytes | np.generic | np.dtype) or x is Ellipsis:
+        return ["fixed", described(x)]
+    if type(x) is slice:
+        return ["fixed", ["slice", *[described(p) for p in (x.start, x.stop, x.step)]]]
+    raise Unsaid(shown(x))
+
+
+def key_said(key):
+    said = fixed_node(key) if type(key) is not tuple else ["fixed", described(key)]
+    return said[1]
+
+
+def fixed_value(said):
+    """The value of a fixed node; Malformed where there is none."""
+    try:
+        if isinstance(said, list) and said[:1] == ["slice"]:
+            return slice(*map(rebuilt_object, said[1:]))
+        return rebuilt_object(said)
+    except (Unsaid, TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError):
+        raise Malformed from None
+
+
+class Reader:
+    """Makes what nodes tell. leaves: by number; given: (args, kwargs)."""
+
+    named = {}  # (name, fields) -> the class of named tuples
+
+    def __init__(self, leaves, given=()):
+        self.leaves, self.given, self.made = leaves, given, {}
+
+    def read(self, node):
+        """The object of a node."""
+        kind, *parts = node
+        return getattr(self, f"read_{kind}")(*parts)
+
+    def read_leaf(self, number):
+        return self.leaves[number]
+
+    def read_fixed(self, said):
+        return fixed_value(said)
+
+    def read_tuple(self, nodes):
+        return tuple(map(self.read, nodes))
+
+    def read_list(self, number, nodes):
+        made = self.made[number] = []
+        made.extend(map(self.read, nodes))
+        return made
+
+    def read_dict(self, number, kind, items):
+        made = self.made[number] = DICTS[kind]()
+        for key, node in items:
+            made[fixed_value(key)] = self.read(node)
+        return made
+
+    def read_named(self, name, fields, nodes):
+        return named_class(name, tuple(fields))(*map(self.read, nodes))
+
+    def read_bounded(self, kinds, leaves):
+        return put_together(kinds, [self.leaves[number] for number in leaves])
+
+    def read_numbers(self, leaf, form):
+        return nested(tuple([(LISTS[kind], count) for kind, count in form]), self.leaves[leaf].tolist())
+
+    def read_again(self, number):
+        return self.made[number]
+
+    def read_given(self, path):
+        found = self.given
+        for key in map(rebuilt_object, path):
+            found = found[key]
+        return found
+
+
+def named_class(name, fields):
+    """A class of named tuples: one for each name and fields."""
+    found = Reader.named.get((name, fields))
+    if found is None:
+        found = Reader.named[name, fields] = collections.namedtuple(name, fields)
+    return found
+
+
+def seen_through(node, depth=0):
+    """Whether a node of a file is one that can be read: every part of it of its kind."""
+    if depth > DEEPEST or type(node) is not list or not node or node[0] not in FORMS:
+        return False
+    kinds, inner = FORMS[node[0]]
+    parts = node[1:]
+    if len(parts) != len(kinds) or not all(isinstance(p, kind) for p, kind in zip(parts, kinds)):
+        return False
+    if node[0] == "named":
+        return len(parts[1]) == len(parts[2]) and is_named_tuple(parts[0], parts[1]) and all_seen(parts[2], depth)
+    if node[0] == "dict":
+        return parts[1] in DICTS and all(type(p) is list and len(p) == 2 for p in parts[2]) and all_seen(
+            [p[1] for p in parts[2]], depth
+        )
+    if node[0] == "bounded":
+        return all(k is None or k in EXTENTS for k in parts[0]) and all(type(n) is int for n in parts[1])
+    if node[0] == "numbers":
+        return all(type(p) is list and len(p) == 2 and p[0] in LISTS and type(p[1]) is int for p in parts[1])
+    return inner is None or all_seen(parts[inner], depth)
+
+
+FORMS = {  # the types of what follows the word, and which of it is nodes
+    "leaf": ((int,), None),
+    "fixed": ((object,), None),
+    "tuple": ((list,), 0),
+    "list": ((int, list), 1),
+    "dict": ((int, str, list), None),
+    "named": ((str, list, list), None),
+    "numbers": ((int, list), None),
+    "bounded": ((list, list), None),
+    "again": ((int,), None),
+    "given": ((list,), None),
+}
+
+
+def all_seen(nodes, depth):
+    return all(seen_through(node, depth + 1) for node in nodes)
+
+
+def is_named_tuple(name, fields):
+    return all(type(f) is str and f.isidentifier() for f in (name, *fields)) and len(set(fields)) == len(fields)
+
+
+def size_of(form):
+    """How many numbers lists of a form hold."""
+    return math.prod(count for _, count in form)
+
+
+def spelled_node(node, leaves):
+    """A node as a reader has it; leaves: the text of each."""
+    kind, *parts = node
+    inside = lambda nodes: ", ".join(spelled_node(n, leaves) for n in nodes)
+    match kind:
+        case "leaf":
+            return leaves[parts[0]]
+        case "fixed":
+            return repr(fixed_value(parts[0]))
+        case "tuple":
+            return f"({inside(parts[0])}{',' if len(parts[0]) == 1 else ''})"
+        case "list":
+            return f"[{inside(parts[1])}]"
+        case "dict":
+            return "{" + ", ".join(f"{fixed_value(k)!r}: {spelled_node(n, leaves)}" for k, n in parts[2]) + "}"
+        case "named":
+            pairs = zip(parts[1], parts[2])
+            return f"{parts[0]}({', '.join(f'{f}={spelled_node(n, leaves)}' for f, n in pairs)})"
+        case "numbers":
+            return " of ".join(f"{k} of {n}" for k, n in parts[1]) + " floats"
+        case "bounded":
+            return f"part of {leaves[parts[1][0]]}"
+        case "given":
+            return "a list or dict of the arguments"
+    return "the same again"
