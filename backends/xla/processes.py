@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from ..forked import platform
+from ..target import platform
 
 KNOWN = 64  # bound: shardings of which the function that gathers is kept
 
