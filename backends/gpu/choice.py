@@ -18,7 +18,8 @@ SMALL = 128  # bound: threads of a block whose threads have trips of their own
 
 
 class Choice:
-    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of XLA's own
+    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of
+    XLA's own
     kernels; core: expected seconds of one core of a CPU."""
 
     def __init__(self, kernel, launches, through_xla):
@@ -35,7 +36,8 @@ class Choice:
         """What it is, in words."""
         k = self.kernel
         shape = f"{k.blocks} x {k.threads} threads" if k.blocks > 1 else f"{k.threads} thread{'s' * (k.threads > 1)}"
-        text = f"a kernel of {shape}, about {brief(self.seconds)}, for {self.launches:,} launches, {brief(self.through_xla)}"
+        text = f"a kernel of {shape}, about {brief(self.seconds)}"
+        text += f", for {self.launches:,} launches, {brief(self.through_xla)}"
         return f"{text}; serial: a CPU core takes about {brief(self.core)}" if self.serial else text
 
 
@@ -61,7 +63,7 @@ def decided(types, attrs, exact):
     acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
     if acting is not None:
         return None, f"{acting.op.name} may have an effect"
-    launches, through_xla = xla_seconds(alone(types, attrs))
+    launches, through_xla = xla_seconds(lone_loop(types, attrs))
     try:
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
         if best.code.cycles / CLOCK >= through_xla:
@@ -75,7 +77,8 @@ def decided(types, attrs, exact):
 
 
 def kernel_forms(func):
-    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are part
+    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are
+    part
     of it."""
     for eqn in func.eqns:
         choice = None
@@ -87,7 +90,7 @@ def kernel_forms(func):
                 yield from kernel_forms(inner)
 
 
-def alone(types, attrs):
+def lone_loop(types, attrs):
     """A function that has one loop and nothing else."""
     build = Builder("kernel")
     with build:
@@ -125,4 +128,3 @@ def fitting(widest):
     while threads < min(widest, MOST):
         threads *= 2
     return threads if widest > 1 else 1
-

@@ -52,11 +52,11 @@ def xla_seconds(func):
             most = max(sides, key=lambda side: side[1])
             count, seconds = count + most[0] + 1, seconds + most[1] + LAUNCH
         elif eqn.op not in FUSED and "elementwise" not in eqn.op.traits:
-            moved = eqn.operands[1] if eqn.op is STORE else eqn.results[0]
-            size = sum(bytes_of(x.type) for x in eqn.operands if eqn.op is not STORE) + 2 * bytes_of(moved.type)
+            read = [eqn.operands[1]] if eqn.op is STORE else eqn.operands
+            size = sum(size_in_bytes(x.type) for x in (*read, read[0] if eqn.op is STORE else eqn.results[0]))
             count, seconds = count + 1, seconds + max(LAUNCH, size / BANDWIDTH)
     return count, seconds
 
 
-def bytes_of(t):
+def size_in_bytes(t):
     return t.size * t.dtype.itemsize

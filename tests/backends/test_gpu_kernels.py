@@ -9,7 +9,8 @@ from random_nests import alike, in_waves_too, outcome
 
 from wengert import jit
 from wengert.backends import gpu
-from wengert.backends.gpu import choice, launch as launching, ptx
+from wengert.backends.gpu import choice, ptx
+from wengert.backends.gpu import launch as launching
 from wengert.backends.gpu.independent import FIRST, totals
 from wengert.backends.gpu.kernel import Kernel
 from wengert.backends.native import asked
