@@ -3,13 +3,13 @@ than what XLA's own kernels take."""
 
 import functools
 
-from ...ir.core import Builder, regions
+from ...ir.core import regions
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from ..native.values import NotNative
-from .estimate import CLOCK, CORE, PROCESSORS, WARP, xla_seconds
+from .estimate import CLOCK, CORE, PROCESSORS, WARP, loop_seconds
 from .kernel import Kernel
-from .ptx import ptx, refusal
+from .ptx import ptx, refusal, stand_ins
 from .spread import width
 from .waves import in_waves
 
@@ -25,7 +25,19 @@ class Choice:
     def __init__(self, kernel, launches, through_xla):
         self.kernel, self.launches, self.through_xla = kernel, launches, through_xla
         self.seconds, self.core = kernel.code.cycles / CLOCK, kernel.code.work / CORE
-        self.name, self.text = ptx(kernel)
+        self.wanted = stand_ins(kernel)
+
+    @functools.cached_property
+    def made(self):
+        return ptx(self.kernel, self.wanted)
+
+    @property
+    def name(self):
+        return self.made[0]
+
+    @property
+    def text(self):
+        return self.made[1]
 
     @property
     def serial(self):
@@ -63,17 +75,24 @@ def decided(types, attrs, exact):
     acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
     if acting is not None:
         return None, f"{acting.op.name} may have an effect"
-    launches, through_xla = xla_seconds(lone_loop(types, attrs))
+    launches, through_xla = loop_seconds(attrs)
+    _, at_best = loop_seconds(attrs, seconds_as_kernel)
     try:
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
-        if best.code.cycles / CLOCK >= through_xla:
-            return None, (
-                f"one kernel would take about {brief(best.code.cycles / CLOCK)}, XLA's {launches:,} launches "
-                f"{brief(through_xla)}"
-            )
-        return Choice(best, launches, through_xla), None
+        if best.code.cycles / CLOCK < at_best:
+            return Choice(best, launches, through_xla), None
     except NotNative as why:
         return None, str(why)
+    taken = f"XLA's {launches:,} launches {brief(through_xla)}"
+    if at_best < through_xla:
+        taken += f", and {brief(at_best)} with kernels for loops within"
+    return None, f"one kernel would take about {brief(best.code.cycles / CLOCK)}, {taken}"
+
+
+def seconds_as_kernel(eqn):
+    """What a loop takes as a kernel of its own; None where it is none."""
+    choice, _ = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+    return None if choice is None else choice.seconds
 
 
 def kernel_forms(func):
@@ -88,14 +107,6 @@ def kernel_forms(func):
         if choice is None:
             for inner in eqn.regions():
                 yield from kernel_forms(inner)
-
-
-def lone_loop(types, attrs):
-    """A function that has one loop and nothing else."""
-    build = Builder("kernel")
-    with build:
-        out = build.emit(loop, [build.param(t) for t in types], attrs)
-    return build.finish(out)
 
 
 def forms(types, attrs, exact):
