@@ -2,8 +2,8 @@
 installed.
 
 The emitter is that of `backends/native`, so what may be a kernel, and what must be computed before what, is decided
-there. `lowered_kernel` runs one on jax values; `kernel_forms` says of the loops of a program which form each has, or why
-it has none.
+there. `lowered_kernel` runs one on jax values; `kernel_forms` says of the loops of a program which form each has, or
+why it has none.
 """
 
 from .choice import kernel_for, kernel_forms

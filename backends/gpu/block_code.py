@@ -16,8 +16,8 @@ from .estimate import WARP, latency
 class BlockCode(Code):
     """threads: of the block, a power of two; 1 is plain serial code.
 
-    processors: among which the threads lie; cycles: expected of one block; work: lines run by all threads; times: how often what is emitted now runs; warps: how many at once; sections: how
-    often threads were given parts of something.
+    processors: among which the threads lie; cycles: expected of one block; work: lines run by all threads; times: how
+    often what is emitted now runs; warps: how many at once; sections: how often threads were given parts of something.
     """
 
     def __init__(self, exact, threads, processors=1):

@@ -46,13 +46,17 @@ class OneByOne(Skewed):
 class BlockRegion(RegionEmitter):
     STORED, FUSED, SKEWED = SharedStore, SharedOut, OneByOne
     COPIED, PRODUCT = 1 << 16, 1 << 20  # bound: elements and multiplications that a block makes in some microseconds
-    ROW, SHARED = math.inf, math.inf  # what large bodies cost is for the estimate to say
 
-    def strips(self, body, carried):
+    def strips(self, attrs, body):
         return None
 
+    def row_of_calls(self):
+        return math.inf  # what large bodies cost is for the estimate to say
+
+    shared = row_of_calls
+
     def spread(self, eqn, body, bound, invariants, start, step):
-        return spread_trips(self, eqn, body, bound, invariants, start, step)
+        return None if eqn.attrs["test"] else spread_trips(self, eqn, body, bound, invariants, start, step)
 
     def equation(self, eqn):
         if eqn.op is DRAW:

@@ -3,13 +3,13 @@ than what XLA's own kernels take."""
 
 import functools
 
-from ...ir.core import Builder, regions
+from ...ir.core import regions
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from ..native.values import NotNative
-from .estimate import CLOCK, CORE, PROCESSORS, WARP, xla_seconds
+from .estimate import CLOCK, CORE, PROCESSORS, WARP, loop_seconds
 from .kernel import Kernel
-from .ptx import ptx, refusal
+from .ptx import ptx, refusal, stand_ins
 from .spread import width
 from .waves import in_waves
 
@@ -18,13 +18,26 @@ SMALL = 128  # bound: threads of a block whose threads have trips of their own
 
 
 class Choice:
-    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of XLA's own
+    """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of
+    XLA's own
     kernels; core: expected seconds of one core of a CPU."""
 
     def __init__(self, kernel, launches, through_xla):
         self.kernel, self.launches, self.through_xla = kernel, launches, through_xla
         self.seconds, self.core = kernel.code.cycles / CLOCK, kernel.code.work / CORE
-        self.name, self.text = ptx(kernel)
+        self.wanted = stand_ins(kernel)
+
+    @functools.cached_property
+    def made(self):
+        return ptx(self.kernel, self.wanted)
+
+    @property
+    def name(self):
+        return self.made[0]
+
+    @property
+    def text(self):
+        return self.made[1]
 
     @property
     def serial(self):
@@ -35,7 +48,8 @@ class Choice:
         """What it is, in words."""
         k = self.kernel
         shape = f"{k.blocks} x {k.threads} threads" if k.blocks > 1 else f"{k.threads} thread{'s' * (k.threads > 1)}"
-        text = f"a kernel of {shape}, about {brief(self.seconds)}, for {self.launches:,} launches, {brief(self.through_xla)}"
+        text = f"a kernel of {shape}, about {brief(self.seconds)}"
+        text += f", for {self.launches:,} launches, {brief(self.through_xla)}"
         return f"{text}; serial: a CPU core takes about {brief(self.core)}" if self.serial else text
 
 
@@ -61,21 +75,29 @@ def decided(types, attrs, exact):
     acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
     if acting is not None:
         return None, f"{acting.op.name} may have an effect"
-    launches, through_xla = xla_seconds(alone(types, attrs))
+    launches, through_xla = loop_seconds(attrs)
+    _, at_best = loop_seconds(attrs, seconds_as_kernel)
     try:
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
-        if best.code.cycles / CLOCK >= through_xla:
-            return None, (
-                f"one kernel would take about {brief(best.code.cycles / CLOCK)}, XLA's {launches:,} launches "
-                f"{brief(through_xla)}"
-            )
-        return Choice(best, launches, through_xla), None
+        if best.code.cycles / CLOCK < at_best:
+            return Choice(best, launches, through_xla), None
     except NotNative as why:
         return None, str(why)
+    taken = f"XLA's {launches:,} launches {brief(through_xla)}"
+    if at_best < through_xla:
+        taken += f", and {brief(at_best)} with kernels for loops within"
+    return None, f"one kernel would take about {brief(best.code.cycles / CLOCK)}, {taken}"
+
+
+def seconds_as_kernel(eqn):
+    """What a loop takes as a kernel of its own; None where it is none."""
+    choice, _ = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+    return None if choice is None else choice.seconds
 
 
 def kernel_forms(func):
-    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are part
+    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are
+    part
     of it."""
     for eqn in func.eqns:
         choice = None
@@ -85,14 +107,6 @@ def kernel_forms(func):
         if choice is None:
             for inner in eqn.regions():
                 yield from kernel_forms(inner)
-
-
-def alone(types, attrs):
-    """A function that has one loop and nothing else."""
-    build = Builder("kernel")
-    with build:
-        out = build.emit(loop, [build.param(t) for t in types], attrs)
-    return build.finish(out)
 
 
 def forms(types, attrs, exact):
@@ -125,4 +139,3 @@ def fitting(widest):
     while threads < min(widest, MOST):
         threads *= 2
     return threads if widest > 1 else 1
-

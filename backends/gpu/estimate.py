@@ -39,24 +39,35 @@ BANDWIDTH = 2e12  # fact: bytes a second, of which XLA's large kernels get most
 CORE = 6e9  # fact: simple instructions a second of a CPU core, as a rule
 
 
-def xla_seconds(func):
+def xla_seconds(func, kernel_seconds=lambda eqn: None):
     """(launches, seconds) of a function through XLA: one launch for each store, reduction, product and the like, with
-    what is computed for it; one more for the counter of a loop."""
+    what is computed for it; one more for the counter of a loop.
+
+    kernel_seconds(eqn): what a loop takes as a kernel of its own, None where it is none.
+    """
     count, seconds = 0, 0.0
     for eqn in func.eqns:
         if eqn.op is LOOP:
-            n, body = trips(eqn.attrs) or UNKNOWN, xla_seconds(eqn.attrs["body"])
-            count, seconds = count + n * (body[0] + 1), seconds + n * (body[1] + LAUNCH)
+            found = kernel_seconds(eqn)
+            more = loop_seconds(eqn.attrs, kernel_seconds) if found is None else (1, found + LAUNCH)
         elif eqn.op is COND:
-            sides = [xla_seconds(branch) for branch in eqn.attrs["branches"]]
-            most = max(sides, key=lambda side: side[1])
-            count, seconds = count + most[0] + 1, seconds + most[1] + LAUNCH
-        elif eqn.op not in FUSED and "elementwise" not in eqn.op.traits:
-            moved = eqn.operands[1] if eqn.op is STORE else eqn.results[0]
-            size = sum(bytes_of(x.type) for x in eqn.operands if eqn.op is not STORE) + 2 * bytes_of(moved.type)
-            count, seconds = count + 1, seconds + max(LAUNCH, size / BANDWIDTH)
+            sides = [xla_seconds(branch, kernel_seconds) for branch in eqn.attrs["branches"]]
+            more = max((n + 1, t + LAUNCH) for n, t in sides)
+        elif eqn.op in FUSED or "elementwise" in eqn.op.traits:
+            continue
+        else:
+            read = [eqn.operands[1]] if eqn.op is STORE else eqn.operands
+            size = sum(size_in_bytes(x.type) for x in (*read, read[0] if eqn.op is STORE else eqn.results[0]))
+            more = 1, max(LAUNCH, size / BANDWIDTH)
+        count, seconds = count + more[0], seconds + more[1]
     return count, seconds
 
 
-def bytes_of(t):
+def loop_seconds(attrs, kernel_seconds=lambda eqn: None):
+    """The same of a loop, the trips of which XLA runs."""
+    n, (count, seconds) = trips(attrs) or UNKNOWN, xla_seconds(attrs["body"], kernel_seconds)
+    return n * (count + 1), n * (seconds + LAUNCH)
+
+
+def size_in_bytes(t):
     return t.size * t.dtype.itemsize

@@ -2,8 +2,8 @@
 
 The proof, for each carried array: along one axis every access of a trip, in loops and branches within it too, is at one
 index, a * counter + b with a != 0 and b the same in all trips, which lies within the array (an index beyond it would be
-clamped, and meet another). So no trip reads or stores what another stores. Numbers may be added up (`TOTALS`), or be the
-first of the trips' that is not 0, as what checks find is (`FIRST`).
+clamped, and meet another). So no trip reads or stores what another stores. Numbers may be added up (`TOTALS`), or be
+the first of the trips' that is not 0, as what checks find is (`FIRST`).
 """
 
 from ...ir.core import Lit
@@ -29,10 +29,11 @@ def totals(known, body, carried):
     """
     state = body.params[len(body.params) - carried :]
     try:
-        numbers = {k: total(body, p, body.results[k]) for k, p in enumerate(state) if not p.type.shape}
+        numbers = {k: number_total(body, p, body.results[k]) for k, p in enumerate(state) if not p.type.shape}
         roots = {p: k for k, p in enumerate(state) if p.type.shape}
         accesses, local = {k: [] for k in roots.values()}, set(body.params)
-        Walk(known, accesses, local).function(body, roots, [k if p.type.shape else None for k, p in enumerate(state)])
+        results = [k if p.type.shape else None for k, p in enumerate(state)]
+        Accesses(known, accesses, local).function(body, roots, results)
         for k, found in accesses.items():
             if found and not any(apart(known, found, a, body.params[0], local) for a in range(state[k].type.ndim)):
                 return None
@@ -41,8 +42,8 @@ def totals(known, body, carried):
     return numbers
 
 
-def total(body, p, r):
-    """The reduction by which one number is carried, or FIRST, None where it stays; Together if it is nothing of these."""
+def number_total(body, p, r):
+    """The reduction by which one number is carried, or FIRST, None where it stays; Together if it is none of these."""
     users = [eqn for eqn in body.eqns if p in eqn.operands]
     if r is p and not users:
         return None
@@ -70,8 +71,11 @@ def is_first(users, p, r):
     return truth is free or (not isinstance(truth, Lit) and truth.eqn.op is AND and free in truth.eqn.operands)
 
 
-class Walk:
-    """The accesses to carried arrays: accesses[k] gets (starts, sizes, shape, whether it is a store) of each; local: values of a trip's."""
+class Accesses:
+    """Notes the accesses to carried arrays: accesses[k] gets (starts, sizes, shape, whether it is a store) of each.
+
+    local: values of a trip's.
+    """
 
     def __init__(self, known, accesses, local):
         self.known, self.accesses, self.local = known, accesses, local

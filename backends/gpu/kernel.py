@@ -12,8 +12,8 @@ from .block_code import BlockCode
 from .block_region import BlockRegion
 from .estimate import PROCESSORS
 
-# bound: bytes of memory that a block shares on the chip, beside WIDEST for each of 1024 threads; 48 KiB are there without
-# being asked for
+# bound: bytes of memory that a block shares on the chip, beside WIDEST for each of 1024 threads; 48 KiB are there
+# without being asked for
 SHARED = 31 << 10
 WIDEST = 16  # fact: bytes of a number, complex128
 SPILT = 1 << 28  # bound: bytes of an array that each block has for itself, all together
@@ -72,7 +72,7 @@ class Kernel(Nest):
         return Cell(name, t.dtype, t.size)
 
     def leave(self, parts):
-        """Put what the trips of each thread, or block, leave of carried numbers where `finished` finds it."""
+        """Put what the trips of each thread, or block, leave of carried numbers where `put_together` finds it."""
         code, count = self.code, self.threads * self.blocks if self.form == "threads" else self.blocks
         at = IndexForm.of(code.thread if self.form == "threads" else code.block)
         for k, part in parts.items():

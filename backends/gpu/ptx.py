@@ -103,9 +103,11 @@ def entry(kernel, name):
     )
 
 
-def ptx(kernel):
-    """(the name of a kernel, which tells it from all others; the text that a driver compiles)"""
-    functions = stand_ins(kernel)
+def ptx(kernel, functions):
+    """(the name of a kernel, which tells it from all others; the text that a driver compiles)
+
+    functions: its `stand_ins`.
+    """
     text = kernel.module(SPACE, [BARRIER, PLACES, *functions])
     for found in functions:  # they are defined beside it
         name = DEFINED.search(found)[1]

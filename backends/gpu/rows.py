@@ -1,7 +1,8 @@
 """A loop whose body is statements on rows and then one loop: what a trip of both counters does, cell by cell.
 
-`a[i, 1:-1] += a[i - 1, 1:-1]` before `for j: ...` is taken into the loop over j: element j is stored just before trip j.
-That is the same where no trip before j stores what the statement reads or stores at j, or reads what it stores there.
+`a[i, 1:-1] += a[i - 1, 1:-1]` before `for j: ...` is taken into the loop over j: element j is stored just before trip
+j. That is the same where no trip before j stores what the statement reads or stores at j, or reads what it stores
+there.
 """
 
 from ...ir.affine import affine_constant, plus
@@ -10,7 +11,7 @@ from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, groups, loop
 from ...ir.types import Tensor
 from ..native.interrupts import trips
-from .independent import PART, STORE, Together, Walk
+from .independent import PART, STORE, Accesses, Together
 
 RESHAPE, BROADCAST, IOTA, CAST, ADD = (OPS[name] for name in ("reshape", "broadcast", "iota", "cast", "add"))
 
@@ -78,7 +79,7 @@ class Cells:
             raise Together
         found = {k: [] for k in range(self.carried)}
         states = core.params[len(core.params) - self.carried :]
-        Walk(known, found, set()).function(core, dict(zip(states, self.order)), self.order)
+        Accesses(known, found, set()).function(core, dict(zip(states, self.order)), self.order)
         self.last = []
         for k, accesses in found.items():
             for starts, sizes, shape, stored in accesses:
@@ -175,9 +176,7 @@ class Cells:
         store = Builder.current().emit
         for k, _, eqn in self.rows:
             _, update, *starts = eqn.operands
-            at = [
-                ADD(env.get(x, x), j) if n != 1 else env.get(x, x) for x, n in zip(starts, update.type.shape)
-            ]
+            at = [ADD(env.get(x, x), j) if n != 1 else env.get(x, x) for x, n in zip(starts, update.type.shape)]
             value = RESHAPE(self.element(update, j, env, arrays), shape=(1,) * update.type.ndim)
             arrays[k] = store(STORE, (arrays[k], value, *at), {})
         given = [env.get(x, x) for x in self.invariants]

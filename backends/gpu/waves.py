@@ -1,10 +1,10 @@
 """Loops of two counters in which a cell needs some of its neighbours, made waves: cells of which none needs another.
 
-In `for i: for j: a[i, j] = f(a[i - 1, j + 1], a[i, j - 1], ...)` all cells with one j + d * i may be computed at once, if
-every cell that one needs, or that needs what it overwrites, lies in another wave on the right side: d * di + dj keeps
-the sign of the order in which the loops meet the two. The loop becomes `for s: for i, at once: j = s - d * i; if it is a
-trip of the inner loop: the body`, a program of the IR that gives the same where the trips are run in order. [Lamport,
-The parallel execution of DO loops, CACM 17 (1974)]
+In `for i: for j: a[i, j] = f(a[i - 1, j + 1], a[i, j - 1], ...)` all cells with one j + d * i may be computed at once,
+if every cell that one needs, or that needs what it overwrites, lies in another wave on the right side: d * di + dj
+keeps the sign of the order in which the loops meet the two. The loop becomes `for s: for i, at once: j = s - d * i; if
+it is a trip of the inner loop: the body`, a program of the IR that gives the same where the trips are run in order.
+[Lamport, The parallel execution of DO loops, CACM 17 (1974)]
 
 Row statements before the inner loop are taken into it first (`rows.py`).
 """
@@ -14,7 +14,7 @@ from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, groups, loop, region
 from ..native.interrupts import trips
-from .independent import Together, Walk
+from .independent import Together
 from .rows import Cells
 
 SLOPES = range(5)  # bound: trips that a row stays behind the one before
@@ -101,14 +101,14 @@ class Waves:
 
     def lane(self, cells, slope, i, s, xs, carried):
         """The cell of row i in wave s, if there is one -> the arrays."""
-        build, arrays = Builder.current(), xs[len(xs) - carried :]
+        build = Builder.current()
         j = SUB(s, plus_times(i, slope))
         limit = cells.limit(i, xs[: len(xs) - carried])
         inside = AND(GE(j, Lit(0, COUNTER)), LT(j, limit))
         types = [COUNTER, COUNTER, *(x.type for x in xs)]
-        yes = region(lambda i, j, *xs: cells.cell(i, j, xs[: len(xs) - carried], xs[len(xs) - carried :]), types, "cell")
-        no = region(lambda i, j, *xs: tuple(xs[len(xs) - carried :]), types, "none")
-        assert len(arrays) == carried
+        split = lambda xs: (xs[: len(xs) - carried], xs[len(xs) - carried :])
+        yes = region(lambda i, j, *xs: cells.cell(i, j, *split(xs)), types, "cell")
+        no = region(lambda i, j, *xs: tuple(split(xs)[1]), types, "none")
         return tuple(build.emit(COND, (inside, i, j, *xs), {"branches": (no, yes)}))
 
     def slope(self, cells):
@@ -119,9 +119,9 @@ class Waves:
             stores = [forms for forms, stored in found if stored]
             if not stores:
                 continue
-            turn = inverse(stores[0], i, j)
+            turn = trip_of_cell(stores[0], i, j)
             for store in stores:
-                if inverse(store, i, j) != turn:
+                if trip_of_cell(store, i, j) != turn:
                     raise Together
                 for forms, _ in found:
                     apart = [plus(a, b, -1) for a, b in zip(forms, store)]
@@ -148,7 +148,7 @@ def combined(forms, row):
     return out
 
 
-def inverse(forms, i, j):
+def trip_of_cell(forms, i, j):
     """The matrix that takes a cell of a plane to its trip: ((a, b), (c, d)); Together where there is none of whole
     numbers."""
     if len(forms) != 2:

@@ -59,13 +59,13 @@ def emit_loop(region, eqn):
         return found
 
     region.flush()
-    plan = region.strips(body, len(state)) if test is None else None
+    plan = region.strips(attrs, body)
     hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))
     each = hearing is not None and plan is None and not inner
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
-    at_once = region.spread(eqn, body, bound, invariants, start, step) if test is None and plan is None else None
+    at_once = region.spread(eqn, body, bound, invariants, start, step)
     if at_once is not None:
         last = dict(zip(scalars, at_once))
     elif plan is not None:

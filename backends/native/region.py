@@ -38,8 +38,6 @@ PRODUCT = 1 << 14  # multiplications from which a product is better left to a li
 
 
 class RegionEmitter(Writes):
-    ROW, PRODUCT = ROW, PRODUCT
-
     def __init__(self, nest, func, reps, homes, block=None):
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be
         computed, if not all are."""
@@ -170,7 +168,7 @@ class RegionEmitter(Writes):
             raise NotNative(
                 f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form"
             )
-        if eqn.op in CALLS and t.size >= self.ROW:
+        if eqn.op in CALLS and t.size >= self.row_of_calls():
             raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
@@ -181,7 +179,7 @@ class RegionEmitter(Writes):
 
     def computed(self, eqn, t, xs, cell):
         """A reduction, a product or a search: a register, or an array."""
-        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > self.PRODUCT:
+        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
             raise NotNative(
                 f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries"
             )
@@ -222,14 +220,18 @@ class RegionEmitter(Writes):
 
         self.over(t.shape[:-1], row)
 
-    def strips(self, body, carried):
+    def strips(self, attrs, body):
         """(lanes, how many at a time) by which a loop goes block by block, or None."""
-        return blocks(body, carried)
+        return None if attrs["test"] is not None else blocks(body, attrs["carried"])
 
     def spread(self, eqn, body, bound, invariants, start, step):
         """A loop of which many trips are run at once -> the last values of its scalars; None where they are run in
         order, as here always."""
         return None
+
+    def row_of_calls(self):
+        """Elements of a row of calls of the C library from which it is left to XLA."""
+        return ROW
 
     def over(self, shape, body):
         """`body(index)` for every index."""

@@ -23,7 +23,11 @@ class Writes:
     """The part of `RegionEmitter` that stores."""
 
     STORED, FUSED, SKEWED = CellStore, Fused, Skewed
-    COPIED, SHARED = COPIED, SHARED
+    COPIED = COPIED
+
+    def shared(self):
+        """Elements stored in a trip from which a loop is left to XLA."""
+        return SHARED
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
@@ -92,7 +96,7 @@ class Writes:
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return
-        if x.type.size > self.SHARED and self.nest.depth:
+        if x.type.size > self.shared() and self.nest.depth:
             raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
         if not self.group.takes(store):
             self.close()
@@ -163,7 +167,7 @@ class Writes:
             if lane is None or axis != lane[0]:
                 window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
-            if not known and x.type.size > self.SHARED and self.nest.depth:
+            if not known and x.type.size > self.shared() and self.nest.depth:
                 raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
             code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
 

@@ -337,8 +337,16 @@ def finish_effects():
 
 
 def moved_to_device(leaves, device):
-    """Arrays moved to `device` where they are elsewhere."""
-    return [jax.device_put(x, device) for x in leaves]
+    """Arrays moved to `device` where they are elsewhere. Raises ValueError where it is the description of one."""
+    try:
+        return [jax.device_put(x, device) for x in leaves]
+    except jax.errors.JaxRuntimeError as error:
+        if "compile-only" not in str(error):
+            raise
+        raise ValueError(
+            f"{device} is the description of a device: programs are compiled for it, and none runs\n  Ask f.plan(...) "
+            "or f.text(...)."
+        ) from None
 
 
 def device_constant(array, device=None):

@@ -160,9 +160,8 @@ def main():
         return
 
     def told(subject, rows):
-        errors = [row["error"] for row in rows.values() if "error" in row]
-        if errors:
-            print(f"{subject.key}: {errors[0]}", file=sys.stderr, flush=True)
+        for card, row in rows.items():
+            print("  ".join(cells(subject, card, row)), file=sys.stderr, flush=True)
 
     try:
         report(gathered(options, told), options)

@@ -9,7 +9,8 @@ from random_nests import alike, in_waves_too, outcome
 
 from wengert import jit
 from wengert.backends import gpu
-from wengert.backends.gpu import choice, launch as launching, ptx
+from wengert.backends.gpu import choice, ptx
+from wengert.backends.gpu import launch as launching
 from wengert.backends.gpu.independent import FIRST, totals
 from wengert.backends.gpu.kernel import Kernel
 from wengert.backends.native import asked
@@ -18,7 +19,7 @@ from wengert.backends.target import lowering_for
 from wengert.backends.xla.dispatch import wide
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
-from wengert.ir.core import Lit
+from wengert.ir.core import Builder, Lit
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, groups, loop
@@ -170,10 +171,10 @@ def test_an_index_that_would_be_clamped_is_another_trips_too():
             one = OPS["reshape"](OPS["cast"](i, dtype=np.dtype("f8")), shape=(1,))
             return (OPS["dynamic_update_slice"](x, one, OPS["add"](i, Lit(shift, COUNTER))),)
 
-        build = choice.Builder("f")
+        build = Builder("f")
         with build:
             p = build.param(x)
-            body = choice.Builder("body")
+            body = Builder("body")
             with body:
                 params = [body.param(COUNTER), body.param(x)]
                 out = trip(*params)

@@ -11,7 +11,7 @@ import threading
 import numpy as np
 
 from wengert.backends.gpu.kernel import Kernel
-from wengert.backends.gpu.launch import finished
+from wengert.backends.gpu.launch import put_together
 from wengert.backends.native.build import has_symbol, immortal, machine
 from wengert.backends.native.values import NotNative
 from wengert.backends.xla.dispatch import wide
@@ -64,11 +64,12 @@ def launch(kernel, operands):
         for t in team:
             t.join()
     with wide():
-        return [np.asarray(x) for x in finished(kernel, results)]
+        return [np.asarray(x) for x in put_together(kernel, results)]
 
 
 class Evaluation:
-    """kernel: {"threads", "form", "blocks"}; waves: {loop equation: what `in_waves` made of it}; ran: how many loops were kernels, and why others were not."""
+    """kernel: {"threads", "form", "blocks"}; waves: {loop equation: what `in_waves` made of it}; ran: how many loops were kernels,
+    and why others were not."""
 
     def __init__(self, kernel, exact=False, waves=()):
         self.kernel, self.exact, self.waves, self.ran = kernel, exact, waves or {}, collections.Counter()

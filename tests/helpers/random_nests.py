@@ -119,7 +119,7 @@ class NestProgram:
         for _ in range(r.randint(1, 3)):
             target = r.choice(["x[i]", "x[i]", "a[i]", "b[i, 0]", "x[k[i]]", "s", "m", "y[:]", "x[1:]"])
             if target == "y[:]":
-                out.append(f"{pad}    y[:] = {self.damped(f'y[::-1] + a[i]')}")
+                out.append(f"{pad}    y[:] = {self.damped('y[::-1] + a[i]')}")
             elif target == "x[1:]":
                 out.append(f"{pad}    x[1:] = {self.damped('x[:-1] + x[1:]')}")
             elif target == "a[i]":
