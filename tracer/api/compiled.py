@@ -49,6 +49,7 @@ class Compiled(Inspecting):
         device=None,
         exact=False,
         precision="highest",
+        promote="numpy",
         signature=None,
         engine=None,
         memory=None,
@@ -74,7 +75,7 @@ class Compiled(Inspecting):
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
-        self.precision = precision
+        self.precision, self.promote = precision, promote
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
         self.device, self.engine, self.native = dispatch.find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
@@ -215,7 +216,7 @@ class Compiled(Inspecting):
 
     def plainly(self, text, hint, args, kwargs):
         """A call that cannot be captured for its arguments, by the user's own function."""
-        if not self.has_plain:
+        if not self.has_plain or self.promote != "numpy":
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         with left_to_python(self, text):

@@ -14,6 +14,7 @@ from ..plan.plan import plan_of
 from ..plan.texts import stage_text
 from ..rules import rules
 from ..values.speculate import Speculation
+from ..values.weak import promoting
 
 
 class Inspecting:
@@ -44,7 +45,7 @@ class Inspecting:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None), exactly(self.exact):
+        with checkpoints.room(self.memory, None), exactly(self.exact), promoting(self.promote):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
             found = capture(
