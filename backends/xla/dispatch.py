@@ -285,15 +285,3 @@ def device_constant(array, device=None):
     refuse_forked()
     with wide(), jax.ensure_compile_time_eval():
         return jax.device_put(array, device)
-
-
-def find_device(device):
-    """A jax device from a device, a platform name ("cpu", "gpu") or "gpu:1"."""
-    if device is None or not isinstance(device, str):
-        return device
-    platform, _, number = device.partition(":")
-    try:
-        devices = jax.devices(platform)
-    except RuntimeError as error:
-        raise ValueError(f"no {platform!r} device here: {error}") from None
-    return devices[int(number or 0)]

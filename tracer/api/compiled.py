@@ -7,6 +7,7 @@ import re
 import threading
 
 from ...backends.xla import dispatch
+from ...backends.xla.device_list import find_device
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
@@ -77,7 +78,7 @@ class Compiled(Inspecting):
         self.entry = SignatureEntry if tier is None else Background
         self.precision, self.promote = precision, promote
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
-        self.device, self.engine, self.native = dispatch.find_device(device), engine, native
+        self.device, self.engine, self.native = find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         if make is not None and self.signature is not None:

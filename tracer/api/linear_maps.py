@@ -101,7 +101,8 @@ def _vjp(function, signature, primals, has_aux):
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]
     kinds, order = [kind_of(x).kind for x in inner.leaves], pytree.key_order(primals)
-    back = TracedPullback(rest, seeds, kinds, tree, order, debug=debug_of(function), precision=asked_precision(function))
+    said = {"debug": debug_of(function), "precision": asked_precision(function)}
+    back = TracedPullback(rest, seeds, kinds, tree, order, **said)
     return inner.returned(results), main_tree, back, residuals
 
 

@@ -37,8 +37,8 @@ def promoting(how):
 
 
 def number_key(dtype):
-    """What a number of NumPy's, which has no axes, counts for among operands: its dtype, or under "weak" the Python type
-    whose numbers it holds."""
+    """What a number of NumPy's, which has no axes, counts for among operands: its dtype, or under "weak" the Python
+    type whose numbers it holds."""
     return WIDE.get(dtype, dtype) if WEAK_NUMBERS.get() else dtype
 
 
