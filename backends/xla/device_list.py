@@ -38,9 +38,12 @@ def described_device(device, default):
 
 
 def device_name(device):
-    """A jax device by the name that `find_device` finds it by."""
-    among = jax.devices(device.platform)
-    return f"{device.platform}:{among.index(device)}"
+    """A jax device by the name that `find_device` finds it by; one that is described alone has its own number."""
+    try:
+        among = jax.devices(device.platform)
+    except RuntimeError:
+        among = []
+    return f"{device.platform}:{among.index(device) if device in among else device.id}"
 
 
 def where_run(device, leaves=()):
@@ -74,10 +77,11 @@ def find_device(device):
         return jax.devices(platform)[place_among(number)]
     except (RuntimeError, IndexError, ValueError) as error:
         there = ", ".join(d.name for d in listed_devices())
-        why = f" ({error})" if isinstance(error, RuntimeError) else ""
+        why = f" ({error})" if isinstance(error, RuntimeError) and UNKNOWN not in str(error) else ""
         raise ValueError(f"no {device!r} device here: there is {there}{why}\n  {ADVICE}") from None
 
 
+UNKNOWN = "Unknown backend"  # what jax says of a platform of which it has nothing
 ADVICE = "Leave device= out to run where jax runs by default; wengert.devices() lists what there is."
 
 

@@ -17,8 +17,9 @@ from ...ir.core import Value
 from ...ir.exactness import exactly, multiplying
 from ...ir.passes import widen
 from ...ir.types import Tensor
-from ..forked import platform, refuse_forked, under_jit
+from ..forked import refuse_forked, under_jit
 from ..native import asked, unless_failed
+from ..target import lowering_for, platform
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
@@ -53,7 +54,7 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True, exact=False, raising=False, precision="highest"):
+def program(find, name, native=True, exact=False, raising=False, precision="highest", device=None):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
 
@@ -61,13 +62,17 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
     precision: of products, one of `exactness.PRECISIONS`.
     raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
-    FAILURES. The result is one jax array where the function has one result, else a tuple of them.
+    FAILURES.
+    device: the one on which it is to run, None for wherever its arrays lie.
+
+    The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with exactly(exact), multiplying(precision), contextlib.nullcontext() if native else asked(None):
+        natively = contextlib.nullcontext() if native else asked(None)
+        with exactly(exact), multiplying(precision), lowering_for(device), natively:
             out = dear(func, leaves, lower(numbers_in_nests(widen(func)), [leaves[i] for i in places]))
         if raising:
             *out, status = out

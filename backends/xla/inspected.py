@@ -1,7 +1,8 @@
 """An IR function as XLA compiles it, to be looked at: its texts, and what XLA says of its cost and memory.
 
 Nothing is run. An executable is compiled once a function and set of options, beside the one that calls use, and what is
-told of it is kept as long as the function lives.
+told of it is kept as long as the function lives. The device that it is compiled for need not be here: XLA's compiler
+for GPUs takes a description of one (`jax.experimental.topologies`).
 """
 
 import contextlib
@@ -13,18 +14,19 @@ import jax
 from ...ir.exactness import multiplying
 from ..forked import refuse_forked
 from ..native import asked
+from ..target import lowering_for
 from .dispatch import program, wide
 from .lower import lower
 from .numbers import numbers_in_nests
 
 MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
 ANALYSED = "flops", "transcendentals", "bytes accessed"
-_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact, precision): Inspection}
+_known = weakref.WeakKeyDictionary()  # Func -> {options: Inspection}
 
 
-def inspected(func, native=True, exact=False, precision="highest"):
+def inspected(func, native=True, exact=False, precision="highest", device=None):
     """The `Inspection` of a function; made once for each set of options, which are those of `dispatch.program`."""
-    found, options = _known.setdefault(func, {}), (native, exact, precision)
+    found, options = _known.setdefault(func, {}), (native, exact, precision, device)
     if options not in found:
         found[options] = Inspection(func, *options)
     return found[options]
@@ -33,12 +35,13 @@ def inspected(func, native=True, exact=False, precision="highest"):
 class Inspection:
     """What becomes of a function under jax. It does not keep the function alive."""
 
-    def __init__(self, func, native, exact, precision):
-        self.func, self.native = weakref.ref(func), native
-        self.options = {"native": native, "exact": exact, "precision": precision}
+    def __init__(self, func, native, exact, precision, device):
+        self.func, self.native, self.device = weakref.ref(func), native, device
+        self.options = {"native": native, "exact": exact, "precision": precision, "device": device}
 
     def stand_ins(self):
-        return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in self.func().param_types]
+        there = None if self.device is None else jax.sharding.SingleDeviceSharding(self.device)
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype, sharding=there) for t in self.func().param_types]
 
     def lowered(self):
         """jax's Lowered."""
@@ -60,7 +63,8 @@ class Inspection:
 
     def nests(self):
         """The function as it is lowered: long straight lines on numbers are nests there."""
-        return numbers_in_nests(self.func()) if self.native else self.func()
+        with lowering_for(self.device):
+            return numbers_in_nests(self.func()) if self.native else self.func()
 
     def jaxpr(self):
         """The text of the jaxpr that the function is lowered to."""
@@ -68,7 +72,7 @@ class Inspection:
 
         def run(*operands):
             precision = multiplying(self.options["precision"])
-            with precision, contextlib.nullcontext() if self.native else asked(None):
+            with precision, lowering_for(self.device), contextlib.nullcontext() if self.native else asked(None):
                 return lower(func, operands)
 
         with wide():

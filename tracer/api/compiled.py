@@ -98,7 +98,8 @@ class Compiled(Inspecting):
 
     def lowering(self):
         """The options by which its programs are lowered, as `dispatch.program` takes them."""
-        return {"native": self.native, "exact": self.exact, "precision": self.precision}
+        options = {"native": self.native, "exact": self.exact, "precision": self.precision}
+        return {**options, "device": self.device}
 
     @property
     def function(self):

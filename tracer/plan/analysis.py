@@ -50,7 +50,8 @@ def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
 def analysed_xla(func: Func, names: list[str], options: dict[str, Any]) -> Analysis:
     """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take; options: as of
     `dispatch.program`."""
-    looked, is_native = inspected(func, **options), options["native"]
+    looked, device = inspected(func, **options), options["device"]
+    is_native = options["native"] and (device is None or device.platform == "cpu")
     module, made = parse_module(looked.hlo()), Analysis()
     steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
