@@ -4,6 +4,7 @@ from .backends import small_floats  # noqa: F401, dtypes that are there before a
 from .tracer import numpy_api  # register NumPy's and SciPy's functions on traced values
 from .tracer.api import along, installations  # noqa: F401, the functions that trace what they are given; the slots of lower rooms
 from .tracer.api.custom import custom_jvp, custom_vjp
+from .tracer.api.devices import devices
 from .tracer.api.flow import checkpoint, stop_gradient
 from .tracer.api.foreign import from_jax
 from .tracer.api.implicit import implicit_root
@@ -39,7 +40,8 @@ __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "ExportError", "Fallback", "LeakError", "NumericalError",
     "Profile", "ShapeError",
     "UnsupportedError", "WengertError",
-    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
+    "checkpoint", "custom_jvp", "custom_vjp", "devices",
+    "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
     "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
     "to_torch", "value_and_grad", "vjp", "vmap",

@@ -357,15 +357,3 @@ def device_constant(array, device=None):
         if replicated is not None and processes.spans_processes(replicated.mesh):
             return processes.laid_over(array, replicated)
         return jax.device_put(array, replicated or device)
-
-
-def find_device(device):
-    """A jax device from a device, a platform name ("cpu", "gpu") or "gpu:1"."""
-    if device is None or not isinstance(device, str):
-        return device
-    platform, _, number = device.partition(":")
-    try:
-        devices = jax.devices(platform)
-    except RuntimeError as error:
-        raise ValueError(f"no {platform!r} device here: {error}") from None
-    return devices[int(number or 0)]

@@ -7,6 +7,7 @@ import re
 import threading
 
 from ...backends.xla import dispatch
+from ...backends.xla.device_list import find_device
 from ...backends.xla.processes import is_one_of_several
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
@@ -51,6 +52,7 @@ class Compiled(Inspecting):
         device=None,
         exact=False,
         precision="highest",
+        promote="numpy",
         signature=None,
         engine=None,
         memory=None,
@@ -76,9 +78,9 @@ class Compiled(Inspecting):
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
-        self.precision = precision
+        self.precision, self.promote = precision, promote
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
-        self.device, self.engine, self.native = dispatch.find_device(device), engine, native
+        self.device, self.engine, self.native = find_device(device), engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         if make is not None and self.signature is not None:
@@ -98,7 +100,8 @@ class Compiled(Inspecting):
 
     def lowering(self):
         """The options by which its programs are lowered, as `dispatch.program` takes them."""
-        return {"native": self.native, "exact": self.exact, "precision": self.precision, "device": self.device}
+        options = {"native": self.native, "exact": self.exact, "precision": self.precision}
+        return {**options, "device": self.device}
 
     @property
     def function(self):
@@ -220,7 +223,7 @@ class Compiled(Inspecting):
 
     def plainly(self, text, hint, args, kwargs):
         """A call that cannot be captured for its arguments, by the user's own function."""
-        if not self.has_plain:
+        if not self.has_plain or self.promote != "numpy":
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         with left_to_python(self, text):

@@ -15,6 +15,7 @@ from ..plan.plan import plan_of
 from ..plan.texts import stage_text
 from ..rules import rules
 from ..values.speculate import Speculation
+from ..values.weak import promoting
 
 
 class Inspecting:
@@ -45,7 +46,8 @@ class Inspecting:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None), exactly(self.exact), lowering_for(self.device):
+        kept = checkpoints.room(self.memory, None)
+        with kept, exactly(self.exact), promoting(self.promote), lowering_for(self.device):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
             order = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))

@@ -30,7 +30,7 @@ from ..values.storage import current_trace
 from .compiled import signature_of
 from .differentiable import check_floating, check_function, compiled, compiled_once
 from .inner import Inner, wrapped
-from .jit import debug_of
+from .jit import asked_precision, debug_of
 from .linear_maps import Push, TracedPullback, jvp
 from .transforms import as_key, selection, slope_of
 from .typed import Argnums, CompiledFunction, P, R
@@ -145,7 +145,8 @@ def _linearized(function, signature, primals):
     seeds = {i: inner.leaves[i].type for i in selected}
     captured = inner.captured
     kinds = [o.kind or ARRAY for o in captured.outs]
-    push = TracedPullback(late, seeds, kinds, captured.tree, captured.order, "tangent", debug_of(function))
+    said = debug_of(function), asked_precision(function)
+    push = TracedPullback(late, seeds, kinds, captured.tree, captured.order, "tangent", *said)
     return inner.returned(results), push, [wrapped(r, ARRAY) for r in residuals]
 
 

@@ -19,13 +19,14 @@ from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
 from ..export.saving import Exporting
 from ..sharding.placement import placement
+from ..values.weak import PROMOTIONS
 from ..view.card import function_card
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
 # options by which functions made alike are told apart
-SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision")
+SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote")
 ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
@@ -46,6 +47,7 @@ def jit(
     precision: Literal["highest", "high", "default"] | None = None,
     mesh: Any = None,
     shard: Any = None,
+    promote: Literal["numpy", "weak"] | None = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -64,6 +66,7 @@ def jit(
     precision: Literal["highest", "high", "default"] | None = None,
     mesh: Any = None,
     shard: Any = None,
+    promote: Literal["numpy", "weak"] | None = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -82,6 +85,7 @@ def jit(
     precision: Literal["highest", "high", "default"] | None = None,
     mesh: Any = None,
     shard: Any = None,
+    promote: Literal["numpy", "weak"] | None = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -99,6 +103,7 @@ def jit(
     precision: Literal["highest", "high", "default"] | None = None,
     mesh: Any = None,
     shard: Any = None,
+    promote: Literal["numpy", "weak"] | None = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -148,6 +153,9 @@ def jit(
             is not named is whole on each device. "auto", or None with a mesh: the axes of the largest arguments that
             cost the least communication, as `.plan()` shows. ShardingError, a ValueError, where an array has no such
             axis or its length is no multiple of the devices. Results of NumPy's arguments are NumPy's.
+    promote: "weak": arrays of float32 and narrower floats keep their dtype beside integers and beside numbers of
+            np.float64, such as np.sqrt(2), which NumPy would make float64 of. It implies whole=True, for plain Python
+            promotes otherwise. "numpy": NumPy's rules. None: as for precision.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
@@ -174,6 +182,7 @@ def jit(
             "precision": precision,
             "mesh": mesh,
             "shard": shard,
+            "promote": promote,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -206,6 +215,9 @@ def jit(
         if engine == "numpy":
             raise ValueError("mesh= and shard= are for XLA, and engine='numpy' runs on one device\n  Leave it out.")
         device = placement(mesh, shard)
+    precision = asked_precision(function, precision, exact)
+    promote = asked_promotion(function, promote, exact, check or tier is not None)
+    whole = whole or promote == "weak"
     if whole:
         refuse_generator(function)
     words, debug = debug, debug_of(function, debug)
@@ -213,7 +225,7 @@ def jit(
         text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
         raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
-    options |= {"whole": whole, "debug": debug, "precision": precision}
+    options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote}
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
@@ -257,11 +269,26 @@ def asked_precision(function, asked=None, exact=False):
     return asked or (None if exact else inner) or PRECISIONS[0]
 
 
+def asked_promotion(function, asked=None, exact=False, beside=False):
+    """How dtypes are promoted in what is made of `function`: as asked, else as in that. beside: whether plain Python is
+    to answer calls too."""
+    if asked not in (None, *PROMOTIONS):
+        raise ValueError(
+            f"jit promotes dtypes by promote='numpy' or 'weak', not {asked!r}\n  Leave it out for NumPy's rules."
+        )
+    if asked == "weak" and (exact or beside):
+        other = "exact=True, which has NumPy's bits" if exact else "check=True and tier='background', which run NumPy"
+        raise ValueError(f"promote='weak' gives other dtypes than NumPy, and cannot stand beside {other}")
+    inner = getattr(getattr(function, "compiled", None), "promote", None)
+    return asked or (None if exact or beside else inner) or PROMOTIONS[0]
+
+
 def compiled_as(make, function, kind, details, **options):
     """The function a user calls: `make(function)`, compiled. Functions made alike share what is traced, where a key can
     say so: kind, and the options, are part of that. details(): what else a Compiled is made with."""
     options["debug"] = debug_of(function, options.get("debug"))
     options["precision"] = options.get("precision") or asked_precision(function)
+    options["promote"] = options.get("promote") or asked_promotion(function)
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

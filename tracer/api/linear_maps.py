@@ -13,6 +13,7 @@ from ...autodiff.jvp import pushforward
 from ...autodiff.split import halves
 from ...autodiff.vjp import vjp as adjoint
 from ...ir.core import Lit
+from ...ir.exactness import PRECISIONS
 from ...ir.pipeline import ready
 from ..capture.capture import kind_of
 from ..capture.handover import ARRAY
@@ -25,7 +26,7 @@ from ..values.storage import current_trace
 from .compiled import Compiled, signature_of
 from .differentiable import check_floating, check_function, compiled_once
 from .inner import Inner, as_traced, like_type, wrapped
-from .jit import debug_of, wrapper
+from .jit import asked_precision, debug_of, wrapper
 from .typed import Aux, R, Ts
 
 
@@ -66,11 +67,11 @@ class TracedPullback:
     """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from
     tangents to tangents."""
 
-    def __init__(self, func, seeds, kinds, tree, order, what="cotangent", debug=None):
+    def __init__(self, func, seeds, kinds, tree, order, what="cotangent", debug=None, precision=None):
         """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts; debug:
-        what its calls are watched for."""
+        what its calls are watched for; precision: of its products."""
         self.func, self.seeds, self.kinds, self.tree, self.order, self.what = func, seeds, kinds, tree, order, what
-        made = Compiled(self.run, name="pullback", debug=debug)
+        made = Compiled(self.run, name="pullback", debug=debug, precision=precision or PRECISIONS[0])
         self.compiled = wrapper(made.front.own, made.front.call, self.run)
 
     def run(self, cotangents, residuals):
@@ -100,7 +101,8 @@ def _vjp(function, signature, primals, has_aux):
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]
     kinds, order = [kind_of(x).kind for x in inner.leaves], pytree.key_order(primals)
-    back = TracedPullback(rest, seeds, kinds, tree, order, debug=debug_of(function))
+    said = {"debug": debug_of(function), "precision": asked_precision(function)}
+    back = TracedPullback(rest, seeds, kinds, tree, order, **said)
     return inner.returned(results), main_tree, back, residuals
 
 

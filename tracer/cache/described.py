@@ -27,7 +27,7 @@ PURE = {
 }
 IMPURE = ("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py", "scipy.io", "scipy.datasets")
 ROOMS = ("ir", "autodiff", "backends", "tracer")
-OPTIONS = ("name", "exact", "engine", "native", "memory", "precision")
+OPTIONS = ("name", "exact", "engine", "native", "memory", "precision", "promote")
 
 
 class Unsaid(Exception):

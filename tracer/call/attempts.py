@@ -32,6 +32,7 @@ from ..values.acting import acts, refuse_effects
 from ..values.speculate import Speculation
 from ..values.status import PASSED
 from ..values.storage import current_trace
+from ..values.weak import promoting
 
 MOST_APART = 32  # bound: numbers that are tried one by one, where not all can be taken in
 
@@ -74,6 +75,7 @@ class Attempts:
             self.compiled.debug.hearing() if self.watched else contextlib.nullcontext() as told,
             checkpoints.room(self.compiled.memory, kept),
             exactly(self.compiled.exact),
+            promoting(self.compiled.promote),
         ):
             captured, choices = self.captured(kinds, given, path)
         spend_equations(captured.func.count())

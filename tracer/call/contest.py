@@ -112,6 +112,7 @@ def contests(entry, here):
     if (
         not compiled.has_plain
         or compiled.whole
+        or compiled.promote != "numpy"
         or compiled.debug is not None
         or compiled.is_of_compiled
         or not entry.numpy

@@ -10,8 +10,10 @@ import types
 from ...backends import gpu, native
 from ...backends.numpy import by_python
 from ...backends.target import lowering_for, platform
+from ...backends.xla.device_list import device_name
 from ...backends.xla.fusion_barrier import materialized_count
 from ...ir.amounts import in_time
+from ...ir.exactness import PRECISIONS
 from ..common.errors import shown
 from ..common.terminal import cut_text, filled_lines, several, text_columns
 from ..guards.guard import MISSING, Read
@@ -57,7 +59,7 @@ def broken(line, width):
 
 def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
-    lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)"], {}
+    lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)", *_asked_for(compiled)], {}
     for entry in compiled.entries.values():
         for world in entry.worlds:
             trees = []
@@ -79,6 +81,14 @@ def explanation(compiled):
     if (why := compiled.patience.why) is not None:
         lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
     return Explanation("\n".join(lines))
+
+
+def _asked_for(compiled):
+    """The options that change where, or in which numbers, it computes."""
+    asked = [f"precision={compiled.precision!r}"] if compiled.precision != PRECISIONS[0] else []
+    asked += ["promote='weak'"] if compiled.promote != "numpy" else []
+    asked += [f"device={device_name(compiled.device)!r}"] if compiled.device is not None else []
+    return [f"  asked for    {', '.join(asked)}"] if asked else []
 
 
 def _count(compiled):

@@ -355,6 +355,7 @@ class Parted:
             name=f"{whole.name.partition(',')[0]}, lines {first} to {last}",
             exact=whole.exact,
             precision=whole.precision,
+            promote=whole.promote,
             engine=whole.engine,
             memory=whole.memory,
             native=whole.native,

@@ -6,6 +6,7 @@ from ..common.emit import cast_to
 from ..common.errors import ConcretizationError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh, wrap
+from ..values.promote import result_dtype
 from .arguments import verdict
 from .contraction import contract_all
 from .handles import handle, stand_in
@@ -98,7 +99,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     like = trial(operands, arrays, path, out, dtype=dtype, casting=casting) if optimize else like
     # one iterator over all, in one dtype
     common = [*arrays, out] if out is not None and (not others or not optimize) else arrays
-    made = np.result_type(*[x.dtype for x in common]) if dtype is None else np.dtype(dtype)
+    made = result_dtype([x.dtype for x in common]) if dtype is None else np.dtype(dtype)
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if made.kind in "fc" and not optimize and set(result) >= {label for t in terms for label in t}:
         value = value + 0.0  # NumPy adds what it sums nothing of to zeros

@@ -11,7 +11,7 @@ from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
 from ..values.array import fresh, wrap
-from ..values.promote import loop, operand_as, read
+from ..values.promote import loop, operand_as, read, result_dtype
 from .arguments import verdict
 from .contraction import contract
 from .handles import handle, value_of
@@ -26,7 +26,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 def promoted(*xs):
     """Values of np.asarray of each, in their common dtype."""
     values = [value_of(x) for x in xs]
-    dtype = np.result_type(*[v.type.dtype for v in values])
+    dtype = result_dtype([v.type.dtype for v in values])
     return [cast_to(v, dtype) for v in values]
 
 

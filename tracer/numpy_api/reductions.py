@@ -12,7 +12,7 @@ from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
-from ..values.promote import mask_of
+from ..values.promote import mask_of, result_dtype
 from ..values.storage import current_trace
 from .arguments import NOTHING, axes_of, castable_out, flat, give, given, reduced_shape, sample_of, traced, verdict
 from .registry import implements
@@ -193,7 +193,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         total = traced(result.dtype.type(a.size / result.size))
     else:
         w = weights_of(weights, a, axes)
-        dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
+        dtype = result_dtype([a.dtype, w.dtype, *([np.dtype(np.float64)] if a.dtype.kind in "biu" else [])])
         total = sum(w, axes, dtype, keepdims=keepdims)
         current_trace().check(
             everywhere(e.ne(total.value, 0)),
@@ -389,7 +389,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=
     gap = cast_to(np.subtract(filled, mean).value, filled.dtype)
     squares = fresh(squared(e.select(mask, Lit(0, gap.type), gap)))
     total = sum(squares, axis, dtype, out, keepdims, where=where).value
-    freedom = cast_to((fresh(reshape_to(count, total.type.shape)) - ddof).value, np.dtype(np.float64))
+    freedom = (fresh(reshape_to(count, total.type.shape)) - ddof).value
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = divided(total, cast_to(freedom, total.type.dtype))
     return give(e.select(e.le(freedom, 0), Lit(np.nan, ratio.type), ratio), out, "nanvar")

@@ -34,6 +34,7 @@ from ..values.promote import (
     ufunc_values,
 )  # fmt: skip
 from ..values.storage import current_trace
+from ..values.weak import WEAK_NUMBERS
 from .ufunc_rules import computed_where
 
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
@@ -60,7 +61,7 @@ def call_ufunc(ufunc, *inputs):
     operands, types = [], []
     for x in inputs:
         kind = type(x)
-        if kind is TracedArray or (kind is TracedScalar and x.weak is None):
+        if kind is TracedArray or (kind is TracedScalar and x.weak is None and not WEAK_NUMBERS.get()):
             x = x.value
             types.append(x.type)
         elif kind is float or kind is int or kind is complex:
@@ -69,7 +70,7 @@ def call_ufunc(ufunc, *inputs):
             break
         operands.append(x)
     else:
-        key = (ufunc, *types)
+        key = (ufunc, WEAK_NUMBERS.get(), *types)
         found = _plans.get(key, 0)
         if found == 0:
             found = _plans[key] = _plan(ufunc, types)

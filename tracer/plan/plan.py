@@ -9,6 +9,7 @@ from typing import Any
 
 from ...backends import forked
 from ...backends.xla import dispatch
+from ...backends.xla.device_list import where_run
 from ...ir.cost import ZERO
 from ..capture.capture import Captured
 from ..common import pytree
@@ -111,6 +112,9 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         "static": subject.static,
         "assumes": [f"{a}: {str(a.truth).lower()}" for a in getattr(subject.version, "assumed", ())],
         "engine": subject.engine,
+        "device": where_run(subject.compiled.device, given.values()),
+        "precision": subject.compiled.precision,
+        "promote": subject.compiled.promote,
         "why": subject.why,
         "times": subject.times,
     }

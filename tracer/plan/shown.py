@@ -7,12 +7,14 @@ import os
 from typing import Any
 
 from ...ir.amounts import in_time, in_units
+from ...ir.exactness import PRECISIONS
 from ...ir.source import line_name
 from ..common.terminal import aligned, cut_text, filled_lines, number_ranges, several, text_columns
 from .devices import collective_rows, devices_lines, way_rows
 from .subject import ENGINES
 
 STEPS, LINES, BUFFERS, WAYS = 40, 40, 6, 6  # bound: rows of each table that a text shows
+USUAL = "cpu:0, the default device"  # which goes without saying
 DEEP = 2  # bound: loops within each other whose steps are shown
 
 
@@ -48,6 +50,12 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     for assumed in trace["assumes"][:6]:
         say("assumes", assumed)
     say("runs", runs_text(trace))
+    if trace["device"] != USUAL:
+        say("device", trace["device"])
+    if trace["precision"] != PRECISIONS[0]:
+        say("products", f"by precision={trace['precision']!r}, which may keep fewer digits than their dtype")
+    if trace["promote"] != "numpy":
+        say("promotes", "floats of fewer than 64 bits keep their width beside integers and np.float64 numbers")
     if trace["totals"] is None:
         return lines
     if trace["engine"] in ("python", "none"):

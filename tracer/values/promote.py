@@ -18,7 +18,7 @@ from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
 from .storage import current_trace
-from .weak import HIGH, INT, LOW, PythonInt, literal_within
+from .weak import HIGH, INT, LOW, PythonInt, keys_kept, literal_within, number_key
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
@@ -45,11 +45,11 @@ def read(x):
     if kind is TracedScalar:
         if x.weak is int:
             return PythonInt(x.value), int
-        return x.value, x.weak if x.weak and x.weak is not bool else x.type.dtype
+        return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
     if isinstance(x, np.generic):
-        return Lit(x, Tensor((), checked(x.dtype))), x.dtype
+        return Lit(x, Tensor((), checked(x.dtype))), number_key(x.dtype)
     if isinstance(x, np.ndarray) or is_device_array(x):
         if isinstance(x, np.ndarray) and kind not in PLAIN:
             text = f"a {kind.__name__}, a subclass of ndarray, takes part in a traced operation"
@@ -221,6 +221,7 @@ def literal(x, type):
 
 def result_dtype(keys):
     """np.result_type over dtypes and the weak Python types."""
+    keys = keys_kept(keys)
     strong = [k for k in keys if isinstance(k, np.dtype)]
     weak = [WEAK_DTYPES[k].type(0).item() for k in keys if not isinstance(k, np.dtype)]
     return np.result_type(*strong, *weak) if strong or weak else np.dtype(np.float64)
@@ -250,6 +251,7 @@ def shape_of(x):
 
 def loop(ufunc, keys, dtype=None, casting="same_kind"):
     """(operand dtypes, result dtypes) of the inner loop NumPy would choose."""
+    keys = keys_kept(keys)
     memo = (ufunc, keys, dtype, casting)
     found = _loops.get(memo)
     if found is None:

@@ -6,8 +6,12 @@ asks when it runs. `promote.read` makes a `PythonInt` of such an int, so that no
 asked for a dtype here.
 """
 
+import contextlib
+import contextvars
+
 import numpy as np
 
+from ...ir.types import SMALL, dtype_kind
 from ..common.emit import cast_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
@@ -17,6 +21,36 @@ from .storage import current_trace
 
 INT, DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 EXACT = 2**53  # floats hold all ints up to here
+PROMOTIONS = "numpy", "weak"  # how dtypes are promoted: by NumPy's rules, or so that arrays of floats keep their width
+WIDE = {np.dtype(np.float64): float, np.dtype(np.complex128): complex}  # dtypes of Python's numbers
+WEAK_NUMBERS = contextvars.ContextVar("promote", default=False)
+
+
+@contextlib.contextmanager
+def promoting(how):
+    """Within: the one of PROMOTIONS by which a trace promotes dtypes."""
+    token = WEAK_NUMBERS.set(how == "weak")
+    try:
+        yield
+    finally:
+        WEAK_NUMBERS.reset(token)
+
+
+def number_key(dtype):
+    """What a number of NumPy's, which has no axes, counts for among operands: its dtype, or under "weak" the Python
+    type whose numbers it holds."""
+    return WIDE.get(dtype, dtype) if WEAK_NUMBERS.get() else dtype
+
+
+def keys_kept(keys):
+    """Keys of operands as promotion is asked for them: under "weak" integers beside floats of fewer than 64 bits count
+    as Python's ints, and Python's floats beside bfloat16 and the like as those."""
+    floats = [k for k in keys if isinstance(k, np.dtype) and dtype_kind(k) in "fc"]
+    if not WEAK_NUMBERS.get() or not floats or WIDE.keys() & set(floats):
+        return keys
+    small = floats[0] if set(floats) <= SMALL else float
+    alike = lambda k: int if isinstance(k, np.dtype) and k.kind in "iu" else small if k is float else k
+    return type(keys)(map(alike, keys))
 
 
 def literal_within(n, dtype):

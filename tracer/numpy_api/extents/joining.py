@@ -25,6 +25,7 @@ from ...extents.numbers import (
 )
 from ...extents.windows import WHOLE, checked_index
 from ...values.array import Traced, fresh
+from ...values.promote import result_dtype
 from ..handles import handle
 from .functions import handles, stored
 
@@ -43,7 +44,7 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if axis is None:
         items, axis = [np.ravel(x) for x in items], 0
     axis = normalize_axis_index(axis, items[0].ndim)
-    common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
+    common = np.dtype(dtype) if dtype is not None else result_dtype([x.dtype for x in items])
     items, extents = fitted_beside(items, axis)
     items = [from_zero(x, axis) if type(x) is BoundedArray else x for x in items]
     whole, others, at = within_room(items, axis, common), items[1:], lengths_of(items[0], axis)
