@@ -6,6 +6,8 @@ several; what has to be sent it tells the Spread.
 
 import math
 
+from .split import in_parts_within, way_of
+
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, PERMUTE = "all-reduce", "all-gather", "all-to-all", "collective-permute"
 ROUNDS = 3  # bound: how often the body of a loop is looked at, until what it carries lies as before
 UNKNOWN_TRIPS = 1  # trips of a loop that data decide, as they count
@@ -177,59 +179,63 @@ def lay_dynamic_update_slice(s, eqn, x, u, *starts):
     return out
 
 
-def lay_dot_general(s, eqn, x, y):
-    """Along a contracted axis that is spread each device has a part of every sum."""
+def lay_dot_general(s, eqn, *given):
+    """Each index of the product, batched, contracted or free, lies along one mesh axis, as the larger operand has it;
+    what lies otherwise moves. Along a contracted index each device has a part of every sum."""
     (a, b), (p, q) = (eqn.attrs[k] for k in ("contract", "batch"))
-    either = lambda pairs: [x[i] if x[i] is not None else y[j] for i, j in pairs]
-    lead = either(zip(p, q, strict=True))
-    unlike = [j for i, j in zip(a, b, strict=True) if None not in (x[i], y[j]) and x[i] != y[j]]
-    kept = [*lead, *(e for k, e in enumerate(x) if k not in (*a, *p))]
-    used = {n for e in kept for n in mesh_axes(e)}
-    y = s.whole(eqn, eqn.operands[1], y, [*unlike, *(j for j in b if used & {*mesh_axes(y[j])})])
-    partial = either(zip(a, b, strict=True))
-    used = {n for e in (*kept, *partial) for n in mesh_axes(e)}
-    clash = [k for k, e in enumerate(y) if k not in (*b, *q) and used & {*mesh_axes(e)}]
-    y = s.whole(eqn, eqn.operands[1], y, clash)
-    out = s.fitting(eqn.results[0], [*kept, *(e for k, e in enumerate(y) if k not in (*b, *q))])
-    used = {n for e in out for n in mesh_axes(e)}
-    s.move(eqn, ALL_REDUCE, s.local(eqn.results[0], out), *[e for e in partial if not used & {*mesh_axes(e)}])
+    names = [{i: ("batch", n) for n, i in enumerate(side)} for side in (p, q)]
+    for own, side in zip(names, (a, b), strict=True):
+        own.update({i: ("contract", n) for n, i in enumerate(side)})
+    index = [[own.get(k, (n, k)) for k in range(len(g))] for n, (own, g) in enumerate(zip(names, given, strict=True))]
+    lies, used = {}, set()
+    for n in sorted((0, 1), key=lambda n: -eqn.operands[n].type.size):
+        for name, entry in zip(index[n], given[n], strict=True):
+            if entry is not None and name not in lies and not used & {*mesh_axes(entry)}:
+                lies[name] = entry
+                used |= {*mesh_axes(entry)}
+    for x, own, spec in zip(eqn.operands, index, given, strict=True):
+        s.laid(eqn, x, spec, [lies.get(name) for name in own])
+    free = [name for own in index for name in own if name[0] in (0, 1)]
+    out = [lies.get(name) for name in [*(("batch", n) for n in range(len(p))), *free]]
+    partial = [lies[name] for name in lies if name[0] == "contract"]
+    s.move(eqn, ALL_REDUCE, s.local(eqn.results[0], out), *partial)
     return out
 
 
 def lay_gather(s, eqn, x, indices):
     """Windows of an axis that is spread are sums of what each device has; where the indices are spread, so is the
     result."""
-    attrs, array = eqn.attrs, eqn.operands[0]
-    ndim = eqn.results[0].type.ndim
-    places = [d for d in range(ndim) if d not in attrs["offset_dims"]]
-    out = [None] * ndim
-    for d, e in zip(places, indices):
+    attrs, array, out = eqn.attrs, eqn.operands[0], [None] * eqn.results[0].type.ndim
+    places = [d for d in range(len(out)) if d not in attrs["offset_dims"]]
+    for d, e in zip(places, indices, strict=False):
         out[d] = e
+    for a, k in zip(attrs["operand_batch"], attrs["indices_batch"], strict=True):
+        out[places[k]] = x[a] if out[places[k]] is None else out[places[k]]
     kept = [a for a in range(len(x)) if a not in (*attrs["collapsed"], *attrs["operand_batch"])]
-    used = {n for e in out for n in mesh_axes(e)}
-    cut = []
-    for d, a in zip(attrs["offset_dims"], kept):
-        if attrs["sizes"][a] == array.type.shape[a] and not used & set(mesh_axes(x[a])):
+    used, cut = {n for e in out for n in mesh_axes(e)}, [*attrs["collapsed"]]
+    for d, a in zip(attrs["offset_dims"], kept, strict=True):
+        if attrs["sizes"][a] == array.type.shape[a] and not used & {*mesh_axes(x[a])}:
             out[d] = x[a]
         else:
             cut.append(a)
-    cut += [*attrs["collapsed"]]
-    clash = [a for a in cut if used & set(mesh_axes(x[a]))]
-    x = s.whole(eqn, array, x, clash) if clash else x
+    x = s.whole(eqn, array, x, [a for a in cut if used & {*mesh_axes(x[a])}])
     s.move(eqn, ALL_REDUCE, s.local(eqn.results[0], out), *(x[a] for a in cut if x[a] is not None))
     return tuple(out)
 
 
 def lay_scatter(s, eqn, x, indices, updates):
-    """Sums and extremes of spread updates are of partial ones; to replace elements, all updates are gathered."""
-    spread = [e for e in indices if e is not None]
-    used = {n for e in x for n in mesh_axes(e)}
-    if eqn.op.name == "scatter" or any(used & set(mesh_axes(e)) for e in spread):
-        s.whole(eqn, eqn.operands[1], indices, range(len(indices)))
+    """Sums and extremes of spread updates are of partial ones; to replace elements, all updates are gathered. Along
+    axes that the indices count the rows of, each device has its own."""
+    rows = dict(zip(eqn.attrs["indices_batch"], eqn.attrs["operand_batch"], strict=True))
+    out = tuple(next((indices[k] for k, a in rows.items() if a == n and e is None), e) for n, e in enumerate(x))
+    spread = [e for k, e in enumerate(indices) if e is not None and k not in rows]
+    used = {n for e in out for n in mesh_axes(e)}
+    if eqn.op.name == "scatter" or any(used & {*mesh_axes(e)} for e in spread):
+        s.whole(eqn, eqn.operands[1], indices, [k for k in range(len(indices)) if k not in rows])
         s.whole(eqn, eqn.operands[2], updates, [a for a, e in enumerate(updates) if e in spread])
         spread = []
-    s.move(eqn, ALL_REDUCE, s.local(eqn.results[0], x), *spread)
-    return x
+    s.move(eqn, ALL_REDUCE, s.local(eqn.results[0], out), *spread)
+    return out
 
 
 def lay_batched(s, eqn, *given):
@@ -251,8 +257,28 @@ def lay_conv_general(s, eqn, x, w):
     return tuple(out)
 
 
+def lay_parts(s, eqn, split, axis, given):
+    """Each device has its rows, and those of its neighbours that it needs; what is not taken row by row is whole."""
+    out = []
+    for k, (x, spec) in enumerate(zip(eqn.operands, given, strict=True)):
+        wanted = [axis if k in split.axes and a == split.axes[k] else None for a in range(len(spec))]
+        s.laid(eqn, x, spec, wanted)
+        for rows in split.halo.get(k, ()):
+            s.move(eqn, PERMUTE, rows * s.local(x, ()) / max(split.rows, 1), axis)
+        if k in split.sums:
+            s.move(eqn, ALL_REDUCE, s.local(x, ()), axis)
+        out.append(tuple(wanted))
+    return out[split.count :]
+
+
 def lay_loop(s, eqn, *given):
-    """What a loop carries lies as its body leaves it, from the trip on in which nothing changes any more."""
+    """What a loop carries lies as its body leaves it, from the trip on in which nothing changes any more; a loop that
+    goes through arrays element by element has them in parts, or whole."""
+    split, axis, _ = way_of(eqn.attrs, s.sizes)
+    if split is not None:
+        return lay_parts(s, eqn, split, axis, given)
+    if any(x.type.shape for x in eqn.operands) and not in_parts_within(eqn.attrs, s.sizes):
+        return lay_gathered(s, eqn, *given)
     attrs, first = eqn.attrs, len(given) - eqn.attrs["carried"]
     head = int(attrs["trips"] is None and attrs["test"] is None)
     state, before, times = list(given[first:]), len(s.moved), s.times

@@ -14,6 +14,7 @@ import math
 
 from .amounts import in_units
 from .core import Lit
+from .for_devices import for_devices
 from .laid import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, PERMUTE, RULES, lay_elementwise, lay_gathered, mesh_axes
 
 
@@ -51,7 +52,8 @@ class Spread:
         self.results = self.run(func, specs)
 
     def run(self, func, specs):
-        """The specs of the results of a function."""
+        """The specs of the results of a function, as it runs on several devices."""
+        func = for_devices(func)
         self.specs.update(zip(func.params, specs, strict=True))
         for eqn in func.eqns:
             given = [self.of(x) for x in eqn.operands]

@@ -7,11 +7,13 @@ import numpy as np
 from jax import lax
 
 from ...ir.exactness import ONLY_EXACT, PRECISION
+from ...ir.for_devices import for_devices
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import gpu, native
 from ..manual_axes import axes_of, differing, differing_as
 from .callbacks import callback
 from .lower import lower
+from .sharding import is_spread
 from .split_loops import over_parts
 from .table import XLA
 from .write_after_read import schedule
@@ -49,6 +51,7 @@ def lower_here(operands, attrs):
 def loop_through_lax(attrs, *operands):
     """A loop as jax.lax has them."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
+    body = for_devices(body) if is_spread() else body
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)
     order = schedule(body, attrs["carried"])

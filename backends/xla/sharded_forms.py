@@ -9,7 +9,6 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.core import Lit
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
 from .reduction import SCANS
@@ -109,27 +108,6 @@ def slice_whole_ones(x, *, start, stop, stride):
     return made_whole(out, [a for a, (k, n) in enumerate(zip(out.shape, x.shape, strict=True)) if k == 1 < n])
 
 
-def stored_in_place(eqn):
-    """A store at a known place of more than a half of the array: a choice, element by element, between the array and
-    what is stored, padded to lie where it is put."""
-    x, u, *starts = eqn.operands
-    if not all(isinstance(s, Lit) for s in starts) or 2 * u.type.size <= x.type.size or not u.type.size:
-        return XLA[eqn.op]
-    shape, low = x.type.shape, [int(s.value) for s in starts]
-    low = [min(max(a, 0), n - k) for a, n, k in zip(low, shape, u.type.shape, strict=True)]
-
-    def run(x, u, *starts):
-        gaps = [(a, n - k - a, 0) for a, n, k in zip(low, shape, u.shape, strict=True)]
-        inside = np.True_
-        for axis, (a, after, _) in enumerate(gaps):
-            if a or after:
-                at = lax.broadcasted_iota(np.int32 if shape[axis] < 2**31 else np.int64, shape, axis)
-                inside = inside & (at >= a) & (at < shape[axis] - after)
-        return jnp.where(inside, lax.pad(u, np.zeros((), u.dtype)[()], gaps), x)
-
-    return run
-
-
 def at_whole_indices(op):
     """A gather or scatter whose index vectors are whole."""
 
@@ -165,7 +143,6 @@ def made_forms():
 
 
 FORMS = made_forms()
-STORE = OPS["dynamic_update_slice"]
 CUT = {OPS["dynamic_slice"]: cut_out}  # not in loops, where an array that is whole would be read all through
 
 
@@ -174,5 +151,4 @@ def forms_of(func, counted):
     if LAYOUT.mesh is None:
         return {}
     forms = FORMS if counted else FORMS | CUT
-    found = {eqn: forms[eqn.op] for eqn in func.eqns if eqn.op in forms}
-    return found | {eqn: stored_in_place(eqn) for eqn in func.eqns if eqn.op is STORE}
+    return {eqn: forms[eqn.op] for eqn in func.eqns if eqn.op in forms}
