@@ -6,11 +6,14 @@ import jax
 import numpy as np
 from jax import lax
 
+from ...ir.aligned import aligned
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
 from .callbacks import callback
 from .lower import lower
+from .sharding import is_spread
+from .split_loops import over_parts
 from .table import XLA
 from .write_after_read import schedule
 
@@ -31,6 +34,12 @@ def lower_cond(index, *operands, branches):
 
 @XLA.rule(loop)
 def lower_loop(*operands, **attrs):
+    found = over_parts(operands, attrs, functools.partial(loop_through_lax, attrs), lower_here)
+    return lower_here(operands, attrs) if found is None else found
+
+
+def lower_here(operands, attrs):
+    """A loop on one device, or on each of several."""
     through_lax = functools.partial(loop_through_lax, attrs)
     found = native.lowered(loop, operands, attrs, through_lax)
     return through_lax(*operands) if found is None else found
@@ -39,6 +48,7 @@ def lower_loop(*operands, **attrs):
 def loop_through_lax(attrs, *operands):
     """A loop as jax.lax has them."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
+    body = aligned(body) if is_spread() else body
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)
     order = schedule(body, attrs["carried"])

@@ -15,35 +15,39 @@ from ..native import asked
 from .dispatch import program, wide
 from .lower import lower
 from .numbers import numbers_in_nests
+from .sharding import laid_out, lying_so
 
 MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
 ANALYSED = "flops", "transcendentals", "bytes accessed"
-_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact): Inspection}
+_known = weakref.WeakKeyDictionary()  # Func -> {options: Inspection}
 
 
-def inspected(func, native=True, exact=False):
-    """The `Inspection` of a function; made once for each pair of options."""
-    found = _known.setdefault(func, {})
-    if (native, exact) not in found:
-        found[native, exact] = Inspection(func, native, exact)
-    return found[native, exact]
+def inspected(func, native=True, exact=False, laid=None):
+    """The `Inspection` of a function; made once for each set of options. laid: a mesh, and the specs of the parameters,
+    where they are spread over several devices."""
+    found, key = _known.setdefault(func, {}), (native, exact, laid and (laid[0], tuple(laid[1])))
+    if key not in found:
+        found[key] = Inspection(func, native, exact, laid)
+    return found[key]
 
 
 class Inspection:
     """What becomes of a function under jax. It does not keep the function alive."""
 
-    def __init__(self, func, native, exact):
-        self.func, self.native, self.exact = weakref.ref(func), native, exact
+    def __init__(self, func, native, exact, laid=None):
+        self.func, self.native, self.exact, self.laid = weakref.ref(func), native, exact, laid
 
     def stand_ins(self):
-        return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in self.func().param_types]
+        types = self.func().param_types
+        places = [None] * len(types) if self.laid is None else [lying_so(self.laid[0], spec) for spec in self.laid[1]]
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype, sharding=s) for t, s in zip(types, places, strict=True)]
 
     def lowered(self):
         """jax's Lowered."""
         refuse_forked()
         func = self.func()
         places = range(len(func.params))
-        with wide():
+        with wide(), laid_out(None if self.laid is None else self.laid[1]):
             return program(lambda types: (func, places), func.name, self.native, self.exact).lower(*self.stand_ins())
 
     @functools.cached_property

@@ -5,6 +5,7 @@ import functools
 from jax import lax
 from jax import numpy as jnp
 
+from ...ir.aligned import aligned
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, transpose
 from .complex import to_the_bit
@@ -41,6 +42,8 @@ def lower(func, operands, order=None, marked=(set(), set())):
     is no body of a loop, and is fenced as `materialized` says, on CPUs: there some operand decides.
     marked: its equations that are among the `marks` of the function it is a part of.
     """
+    if is_spread() and order is None:
+        func = aligned(func)
     env, counted = dict(zip(func.params, operands, strict=True)), order is not None
     order = order if counted else func.eqns if is_spread() else materialized(func)
     # nothing is fused with these, so their stores are safe

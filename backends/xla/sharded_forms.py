@@ -26,10 +26,10 @@ def in_parts(reduce, x, axis):
 
 
 def bitwise(reduce):
-    """Of bools across devices as they stand, of integers in parts."""
+    """Of bools across devices as they stand, but for `xor`, of integers in parts."""
 
     def run(x, *, axes):
-        if x.dtype == bool:
+        if x.dtype == bool and reduce is not lax.reduce_xor:
             return reduce(x, axes)
         for axis in sorted(axes, reverse=True):
             x = in_parts(lambda x, axis: reduce(x, (axis,)), x, axis)

@@ -107,6 +107,22 @@ def made_whole(x, axes):
     return lax.with_sharding_constraint(x, NamedSharding(LAYOUT.mesh, spec)) if axes else x
 
 
+def is_explicit(x):
+    """Whether x is a jax array along explicit axes of a mesh."""
+    return isinstance(x, jax.Array) and AxisType.Explicit in jax.typeof(x).sharding.mesh.axis_types
+
+
+def viewed(x, view):
+    """`view(x)`, indexing of some kind, of an array along explicit axes, where jax asks for the sharding of what is cut
+    out: it lies as XLA chooses."""
+    if isinstance(x, jax.core.Tracer):
+        return jax.sharding.auto_axes(view, out_sharding=PartitionSpec())(x)
+    mesh = x.sharding.mesh
+    out = view(jax.device_put(x, lying_so(automatic_mesh(mesh_sizes(mesh), mesh.devices), x.sharding.spec)))
+    spec = out.sharding.spec if isinstance(out.sharding, NamedSharding) else ()
+    return jax.device_put(out, lying_so(mesh, spec))
+
+
 # -- arrays of the user's ------------------------------------------------------------------------------------------
 
 
@@ -125,7 +141,7 @@ def automatic_mesh(sizes, devices=None):
     return Mesh(found, names, axis_types=(AxisType.Auto,) * len(names))
 
 
-def over(mesh, spec=()):
+def lying_so(mesh, spec=()):
     """The sharding of an array whose axes lie so; of all of it on all devices."""
     return NamedSharding(mesh, PartitionSpec(*spec))
 
@@ -133,8 +149,8 @@ def over(mesh, spec=()):
 def spread_arrays(leaves, mesh, specs):
     """Arrays as jax arrays that lie over a mesh; of one of several processes, each puts its part there."""
     if processes.spans_processes(mesh):
-        return [processes.laid_over(x, over(mesh, spec)) for x, spec in zip(leaves, specs, strict=True)]
-    return jax.device_put(leaves, [over(mesh, spec) for spec in specs])
+        return [processes.laid_over(x, lying_so(mesh, spec)) for x, spec in zip(leaves, specs, strict=True)]
+    return jax.device_put(leaves, [lying_so(mesh, spec) for spec in specs])
 
 
 def spec_entries(spec):

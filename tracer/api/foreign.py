@@ -23,6 +23,12 @@ from ..values.storage import current_trace
 OPERANDS = (Traced, BoundedArray, Poison, np.ndarray, np.generic)
 
 
+EXPLICIT = (
+    "A program is traced for automatic axes of a mesh: give shard_map a mesh made with "
+    "axis_types=(jax.sharding.AxisType.Auto,), whatever that of the arrays is."
+)
+
+
 class Static:
     """A static argument: a leaf, whatever it holds."""
 
@@ -86,6 +92,8 @@ def run(function, args, kwargs):
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
     except Exception as error:
         error.add_note(message(f"while JAX traced {name}, called", locate()))
+        if "in_specs" in str(error):
+            error.add_note(EXPLICIT)
         raise
     trace = current_trace()
     results = trace.build.inline(made.func, [*operands, *map(trace.capture, made.constants)])

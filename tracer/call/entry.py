@@ -351,7 +351,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         version = here.version(tuple([type_of(x) for x in everything]))
         if version is None:
             raise Untraced
-        specs = device.specs(self.names, version, [np.shape(x) for x in everything])
+        specs = device.specs(version.func, version.places, self.names, [np.shape(x) for x in everything])
         if device.is_shared:
             agree_now_and_then(self, here, version, everything)
         with sharding.laid_out(specs):

@@ -17,6 +17,7 @@ from ..guards.guard import MISSING, Read
 from ..guards.reliance import expected
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice, outlined
+from ..sharding.placement import Placement
 from ..values.speculate import Assumption
 from .contest import taken_types
 from .leaf_groups import grouped_leaves
@@ -93,6 +94,8 @@ def _version(number, entry, world, version):
     if entry.static:
         lines.append(f"    static       {static_text(entry)}")
     lines += [*_outside_reads(version.captured), *_done(entry, version)]
+    if isinstance(entry.compiled.device, Placement):
+        lines.append(f"    devices      {entry.compiled.device.text()}: {entry.compiled.device.told(version.func)}")
     lines += [f"    note         {note}" for note in version.captured.notes]
     lines.append(f"    cost         {_cost(version)}")
     lines += [f"    cache        {version.kept}"] if version.kept else []

@@ -8,6 +8,7 @@ element that is not there, is new.
 
 import numpy as np
 
+from ...backends.xla.sharding import is_explicit, viewed
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
@@ -94,8 +95,15 @@ class Row:
 
 def follow(array, chain, values=()):
     """The view that `chain` leads to; values: the results of the program."""
-    for step in chain:
-        array = array[step.at([int(values[p]) for p in step.places])] if type(step) is Located else step.apply(array)
+    base = array
+    try:
+        for step in chain:
+            located = type(step) is Located
+            array = array[step.at([int(values[p]) for p in step.places])] if located else step.apply(array)
+    except Exception:
+        if not is_explicit(base):
+            raise
+        return viewed(base, lambda x: follow(x, chain, values))
     return array
 
 

@@ -13,6 +13,7 @@ from ...backends.xla.inspected import Inspection, inspected
 from ...ir.core import Func
 from ...ir.cost import ZERO, EqnCost, bytes_in
 from ...ir.walk import own_lines
+from .devices import laid_of
 from .hlo_buffers import hlo_buffers
 from .nest_cost import lines_total, nest_lines
 from .numpy_steps import NumPySteps, nest_text
@@ -47,9 +48,10 @@ def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
     return found
 
 
-def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
-    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
-    looked = inspected(func, is_native, exact)
+def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool, laid: Any = None) -> Analysis:
+    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take; laid: a mesh
+    and how they lie over it: then it is what each device runs."""
+    looked = inspected(func, is_native, exact, laid)
     module, made = parse_module(looked.hlo()), Analysis()
     steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line
@@ -132,10 +134,11 @@ def copies_around(subject: Any, arguments: dict[str, Any]) -> list[dict[str, Any
     if subject.engine not in ("xla", "pieces") or entry is None or not entry.numpy:
         return written_back(subject)
     device = entry.compiled.device
+    why = "spread over the devices" if laid_of(subject) is not None else "moved to the device"
     for name, t in zip(entry.names, version.types, strict=False):
         size, x = bytes_in(t), arguments.get(name)
         if device is not None or not dispatch.on_host():
-            found.append({"what": name, "bytes": size, "why": "moved to the device"})
+            found.append({"what": name, "bytes": size, "why": why})
         elif t.shape and (x is None or not well_placed(x)):
             sure = "it is not aligned to 64 bytes" if x is not None else "where it is not aligned to 64 bytes"
             found.append({"what": name, "bytes": size, "why": f"copied for XLA, {sure}"})

@@ -14,6 +14,7 @@ from ..capture.capture import Captured
 from ..common import pytree
 from ..values.speculate import Assumption
 from .analysis import Analysis, analysed_numpy, analysed_pieces, analysed_xla, copies_around
+from .devices import devices_json, laid_of
 from .machine import this_machine
 from .measured import measured_of
 from .page import plan_page
@@ -84,7 +85,7 @@ def analysed(subject: Subject) -> Analysis:
         return analysed_pieces(version.chain, compiled.exact)
     if version is not None and version.engine or forked.Process.forked:
         return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
-    return analysed_xla(subject.func, names, compiled.native, compiled.exact)
+    return analysed_xla(subject.func, names, compiled.native, compiled.exact, laid_of(subject))
 
 
 def overwritten(version: Any) -> set[int]:
@@ -116,7 +117,8 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
     compiled = subject.compiled
     if subject.func is None:
         return {**head, "steps": [], "lines": [], "buffers": [], "totals": None, "memory": None, "expected": None,
-                "measured": None, "copies": [], "reverse": None, "guard": None, "xla": None}  # fmt: skip
+                "measured": None, "copies": [], "reverse": None, "guard": None, "xla": None,
+                "devices": None}  # fmt: skip
     found, rate = analysed(subject), this_machine().seconds if is_here(compiled) else lambda step: None
     if measured is not None:
         note_measured(found, measured)
@@ -137,6 +139,7 @@ def trace_json(number: int, subject: Subject, given: dict[str, Any], measured: A
         "copies": copies_around(subject, given),
         "reverse": reverse_mode(subject.func, subject.captured.notes),
         "guard": guard_json(subject),
+        "devices": devices_json(subject, [n for n, _ in parameter_names(subject)]),
     }
 
 

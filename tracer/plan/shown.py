@@ -9,9 +9,10 @@ from typing import Any
 from ...ir.amounts import in_time, in_units
 from ...ir.source import line_name
 from ..common.terminal import aligned, cut_text, filled_lines, number_ranges, several, text_columns
+from .devices import collective_rows, devices_lines, way_rows
 from .subject import ENGINES
 
-STEPS, LINES, BUFFERS = 40, 40, 6  # bound: rows of each table that a text shows
+STEPS, LINES, BUFFERS, WAYS = 40, 40, 6, 6  # bound: rows of each table that a text shows
 DEEP = 2  # bound: loops within each other whose steps are shown
 
 
@@ -65,6 +66,13 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
         lines += reverse_text(trace["reverse"], width)
     if apart := apart_text(trace["steps"]):
         say("not fused", apart)
+    if (devices := trace["devices"]) is not None:
+        for label, text in zip(("devices", "sends"), devices_lines(devices), strict=True):
+            say(label, text)
+        rows = way_rows(devices)
+        lines += table("ways", rows, len(rows), width)
+        rows = collective_rows(devices)
+        lines += table("collectives", rows, len(rows), width)
     say("guard", guard_text(trace["guard"]))
     lines += table("steps", step_rows(trace["steps"]), len(trace["steps"]), width)
     lines += table("lines", line_rows(trace["lines"]), len(trace["lines"]), width)
@@ -213,6 +221,8 @@ HEADS = {
     "steps": (["", "step", "does", "flop", "bytes", "expected", "lines"], (0, 3, 4, 5), 2),
     "lines": (["line", "flop", "read", "written", "text"], (1, 2, 3), -1),
     "buffers": (["buffer", "type", "kind", "bytes", "there"], (3,), 0),
+    "ways": (["way", "sends", "holds", "arguments"], (0, 1, 2), -1),
+    "collectives": (["collective", "runs", "bytes", "sent"], (1, 2, 3), 0),
 }
 
 MEASURED = {"steps": 6, "lines": 4}  # where the column of what was measured stands, if anything was
@@ -226,7 +236,7 @@ def table(kind: str, rows: list[list[str]], count: int, width: int) -> list[str]
     if kind in MEASURED and len(rows[0]) > len(head):
         at = MEASURED[kind]
         head, right = [*head[:at], "measured", *head[at:]], (*right, at)
-    most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS}[kind]
+    most = {"steps": STEPS, "lines": LINES, "buffers": BUFFERS, "ways": WAYS, "collectives": STEPS}[kind]
     shown = aligned([head, *rows[:most]], right, width - 4, cut)
     more = max(len(rows), count) - most
     return [*(f"    {line}" for line in shown), *([f"    ... and {more} more"] if more > 0 else [])]

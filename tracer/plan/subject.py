@@ -17,6 +17,7 @@ from ..capture.signature import kind_of_type
 from ..common import pytree
 from ..common.errors import REFUSALS
 from ..program import backend_choice
+from ..sharding.placement import Placement
 
 ENGINES = {  # `Subject.engine` -> its name in texts
     "xla": "XLA",
@@ -106,6 +107,8 @@ def why_xla(entry: Any, version: Any) -> str:
     if not entry.numpy:
         return "arguments are jax arrays"
     if entry.compiled.device is not None or not dispatch.on_host():
+        if isinstance(entry.compiled.device, Placement):
+            return f"on {entry.compiled.device.text()}"
         return "on the device asked for" if entry.compiled.device is not None else "the default device is no CPU"
     if version.equations is not None:
         return "read from disk, where it was kept so"

@@ -15,6 +15,7 @@ from ...ir.text import show
 from ...ir.walk import every_equation
 from ..common.errors import REFUSALS
 from ..common.terminal import several
+from .devices import laid_of
 from .subject import Subject, existing, for_arguments, means_call, refusal_text
 
 KINDS = {
@@ -110,7 +111,7 @@ def op_counts(func: Func) -> collections.Counter[str]:
 
 
 def looked_at(subject: Subject) -> Inspection:
-    return inspected(subject.func, subject.compiled.native, subject.compiled.exact)
+    return inspected(subject.func, subject.compiled.native, subject.compiled.exact, laid_of(subject))
 
 
 def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...ir.core import Func
@@ -31,7 +32,12 @@ class Choice:
     """
 
     def __init__(
-        self, func: Func, places: list[int], names: list[str], shapes: list[tuple[int, ...]], sizes: dict[str, int]
+        self,
+        func: Func,
+        places: Sequence[int],
+        names: Sequence[str],
+        shapes: Sequence[tuple[int, ...]],
+        sizes: dict[str, int],
     ) -> None:
         self.func, self.names, self.sizes = func, [names[i] if i < len(names) else "outside" for i in places], sizes
         self.bytes = [p.type.size * p.type.dtype.itemsize for p in func.params]
@@ -70,6 +76,10 @@ class Choice:
             self.seen[key] = Way(self.func, list(specs), self.sizes)
         return self.seen[key]
 
+    def said(self, way: Way) -> dict[str, str]:
+        """name of a parameter -> how it lies in a way, as text."""
+        return {n: spec_text(s) for n, s in zip(self.names, way.specs, strict=True)}
+
     def one_by_one(self, options: list[list[tuple[Any, ...]]]) -> None:
         """The largest first, the others as they were chosen last."""
         now = [ways[0] for ways in options]
@@ -81,3 +91,18 @@ class Choice:
                 now = list(min(tried, key=lambda way: (way.sent, way.held)).specs)
             if now == before:
                 break
+
+
+def spec_text(spec: Iterable[Any]) -> str:
+    """"rows, -": the mesh axis along each axis; "whole" where there is none."""
+    spec = list(spec)
+    while spec and spec[-1] is None:
+        spec.pop()
+    return ", ".join("-" if e is None else e if isinstance(e, str) else "+".join(e) for e in spec) or "whole"
+
+
+def arguments_told(arguments: dict[str, str]) -> str:
+    """Names of arguments and how they lie, those that are whole together."""
+    spread = [f"{n} ({text})" for n, text in arguments.items() if text != "whole"]
+    whole = [n for n, text in arguments.items() if text == "whole"]
+    return "; ".join([*spread, *([f"whole: {', '.join(whole)}"] if whole else [])])

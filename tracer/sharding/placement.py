@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...backends.xla import processes, sharding
+from ...ir.core import Func
 from ..common.errors import message
-from .choice import Choice
+from .choice import Choice, arguments_told, spec_text
 
 AUTO = "auto"
 DEFAULT = "devices"  # the one axis of a mesh that nobody has named
@@ -32,7 +33,7 @@ class Placement:
     def __init__(self, mesh: Any, shard: Any) -> None:
         self.mesh, self.shard = mesh, shard
         self.sizes = dict(zip(mesh.axis_names, mesh.devices.shape, strict=True))
-        self.replicated = sharding.over(mesh)
+        self.replicated = sharding.lying_so(mesh)
         self.platform = mesh.devices.flat[0].platform
         self.is_shared = processes.spans_processes(mesh)
         self.found: dict[Any, list[tuple[Any, ...]]] = {}
@@ -53,22 +54,35 @@ class Placement:
         along = " x ".join(f"{name} {n}" for name, n in self.sizes.items())
         return f"{self.mesh.devices.size} devices ({along})"
 
-    def specs(self, names: list[str], version: Any, shapes: list[tuple[int, ...]]) -> list[tuple[Any, ...]]:
-        """How the leaves of a call lie. names: of the arguments among them, which come first; version: what they lead
-        to, by which "auto" chooses."""
-        key = tuple(names), id(version) if self.shard == AUTO else None, tuple(shapes)
+    def specs(
+        self, func: Func, places: Sequence[int], names: Sequence[str], shapes: Sequence[tuple[int, ...]]
+    ) -> list[tuple[Any, ...]]:
+        """How the leaves of a call lie. func, places: the program, and which leaves its parameters are, by which "auto"
+        chooses; names: of the arguments among the leaves, which come first; shapes: of all."""
+        key = tuple(names), func if self.shard == AUTO else None, tuple(shapes)
         if key not in self.found:
             if self.shard == AUTO:
-                self.chosen[key] = Choice(version.func, version.places, names, shapes, self.sizes)
+                self.chosen[key] = Choice(func, places, names, shapes, self.sizes)
                 self.found[key] = self.chosen[key].specs
             else:
                 self.found[key] = self.asked(names, shapes)
         return self.found[key]
 
-    def asked(self, names: list[str], shapes: list[tuple[int, ...]]) -> list[tuple[Any, ...]]:
+    def told(self, func: Func) -> str:
+        """How the arguments of a program lie, in words."""
+        if self.shard != AUTO:
+            return "; ".join(f"{name} ({spec_text(spec)})" for name, spec in self.shard.items())
+        choice = self.choice(func)
+        return "by what is sent" if choice is None else arguments_told(choice.said(choice.ways[0]))
+
+    def choice(self, func: Func) -> Choice | None:
+        """How those of a program were chosen, where they were."""
+        return next((c for c in self.chosen.values() if c.func is func), None)
+
+    def asked(self, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> list[tuple[Any, ...]]:
         specs: list[tuple[Any, ...]] = [()] * len(shapes)
         for asked, spec in self.shard.items():
-            places = [i for i, name in enumerate(names) if is_within(name, asked)]
+            places = [i for i, name in enumerate(names) if is_part_of(name, asked)]
             if not places:
                 hint = f"They are {', '.join(names) or 'none'}; of nested ones the beginning of a name will do."
                 raise ShardingError(message(f"shard names {asked!r}, and no array argument is called so", None, hint))
@@ -97,7 +111,7 @@ def entries(entry: Any) -> tuple[str, ...]:
     return () if entry is None else (entry,) if isinstance(entry, str) else tuple(entry)
 
 
-def is_within(name: str, asked: str) -> bool:
+def is_part_of(name: str, asked: str) -> bool:
     """Whether a leaf's name, such as `params['w1'][0]`, is the one that is asked for, or begins with it."""
     name, asked = (re.sub(r"\[['\"](.*?)['\"]\]", r".\1", x) for x in (name, asked))
     return name == asked or name.startswith((f"{asked}.", f"{asked}["))
