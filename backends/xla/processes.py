@@ -9,7 +9,7 @@ import functools
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..target import platform
 
@@ -51,15 +51,6 @@ def replicated_host_array(array, like):
     """An ndarray that is the same in all processes as a jax array, whole on each device of the jax array `like`."""
     with jax.enable_x64(True):
         return jax.make_array_from_callback(array.shape, whole_sharding(like), lambda index: array[index])
-
-
-def divisible(x):
-    """A jax array as one of which any part can be cut: along explicit axes of a mesh jax cuts equal parts alone."""
-    mesh = getattr(getattr(x, "sharding", None), "mesh", None)
-    if mesh is None or isinstance(x, jax.core.Tracer) or x.is_fully_replicated:
-        return x
-    explicit = any(kind is AxisType.Explicit for kind in mesh.axis_types)
-    return replicating(whole_sharding(x))(x) if explicit else x
 
 
 def gathered_rows(row, devices):

@@ -87,7 +87,9 @@ def _asked_for(compiled):
     """The options that change where, or in which numbers, it computes."""
     asked = [f"precision={compiled.precision!r}"] if compiled.precision != PRECISIONS[0] else []
     asked += ["promote='weak'"] if compiled.promote != "numpy" else []
-    asked += [f"device={device_name(compiled.device)!r}"] if compiled.device is not None else []
+    device = compiled.device
+    if device is not None:
+        asked.append(f"mesh of {device.text()}" if isinstance(device, Placement) else f"device={device_name(device)!r}")
     return [f"  asked for    {', '.join(asked)}"] if asked else []
 
 

@@ -9,7 +9,7 @@ handler of its own for it is refused.
 
 import numpy as np
 
-from ...backends.xla.processes import divisible, host_array
+from ...backends.xla.processes import host_array
 from ...backends.xla.sharding import is_explicit, viewed
 from ...ir.core import Lit
 from ...ir.ops import OPS
@@ -217,8 +217,6 @@ def cut_on_host(array, axis, extent):
         return array
     if not isinstance(array, np.ndarray) and is_explicit(array):
         return viewed(array, lambda x: cut_on_host(x, axis, extent))
-    if not isinstance(array, np.ndarray):
-        array = divisible(array)
     if isinstance(extent, SpanExtent):
         return array[*lead, int(extent.start) : int(extent.start) + int(extent.length)]
     if isinstance(array, np.ndarray):  # less than half of what NumPy takes for an index that is a mask

@@ -94,7 +94,11 @@ def asked_for(entry: Any) -> str:
     """Who has asked for the engine."""
     if entry.compiled.engine is not None:
         return f"as was asked for by engine={entry.compiled.engine!r}"
-    return "XLA is left alone in a forked process" if forked.Process.forked else "as was asked for, for all functions"
+    if forked.Process.forked:
+        return "XLA is left alone in a forked process"
+    if backend_choice.CHOICE is None:
+        return "several processes run it, and no choice among them is timed"
+    return "as was asked for, for all functions"
 
 
 def why_xla(entry: Any, version: Any) -> str:
