@@ -16,6 +16,7 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import value_of
+from ..common.scan import codes
 from ..rewriter.converted import belongs
 from ..values.array import Traced, TracedScalar, wrap
 from ..values.poison import Poison
@@ -68,7 +69,7 @@ def is_jax(f):
 
 def of_jax(other, f, /, *args, **kwargs):
     """A call of JAX's: `other` is what there is to call without traced values."""
-    home = home_of(f)
+    called, home = f, home_of(f)
     if home in TREES:
         call = CELL.cell_contents.call
         return f(*[call(x) if callable(x) else x for x in args], **kwargs)
@@ -79,14 +80,16 @@ def of_jax(other, f, /, *args, **kwargs):
     elif is_container(f):
         f, args = call_object, (f, *args)
     held = Held()
-    inside = held.collected((f, args, kwargs))
+    held.collected((f, args, kwargs))
     if not held.found and not any(map(is_operand, pytree.leaves((args, kwargs)))):
         return other(*args, **kwargs)
     outside = current_trace().root.outside
     for function in held.functions:
         outside.function(function, False)
-    outside.rely(*[x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)])
-    return run(f, args, kwargs, held if inside else None)
+    objects = [x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)]
+    whole = [x for x in (called, *args, *kwargs.values()) if is_container(x)]
+    outside.rely(*objects, *held.objects(), *whole)
+    return run(f, args, kwargs, held if held.functions or held.found or objects else None)
 
 
 def is_container(x):
@@ -106,30 +109,33 @@ def is_operand(x):
 def is_object(x):
     """Whether something is neither a value nor a function: what it holds may be something else at the next call."""
     plain = is_operand(x) or is_device_array(x) or isinstance(x, np.ndarray | np.generic | type | types.ModuleType | PLAIN)
-    return not plain and not callable(x) or is_container(x)
+    return not plain and (not callable(x) or is_container(x))
 
 
 class Held:
-    """What is held by functions that a call is handed, in their cells, and by functions there: the traced values that
-    are `found`, and the `functions` of the user's from outside."""
+    """What is held by functions that a call is handed, in their cells and by the names in them, and by functions there:
+    the traced values that are `found`, and the `functions` of the user's.
+
+    jax knows functions by identity, and traces none twice: it is given new ones of the same code, for what the user's
+    read outside may be something else at the next trace.
+    """
 
     def __init__(self):
-        self.found, self.functions, self.seen = [], [], set()
+        self.found, self.functions, self.seen, self.made = [], [], set(), {}
 
     def collected(self, x):
-        """Look through all there is -> whether a function holds a traced value."""
+        """Look through all there is."""
         for leaf in pytree.leaves(x):
             self.look(leaf)
-        return bool(self.found)
 
     def look(self, f):
         if id(f) in self.seen:
             return
         self.seen.add(id(f))
         if type(f) is types.FunctionType:
-            if is_user(f.__code__) and not belongs(f.__code__):
-                self.functions.append(f)
-            for value in [*cells_of(f), *(f.__defaults__ or ())]:
+            users = is_user(f.__code__) and not is_jax(f)
+            self.functions += [f] if users else []
+            for value in [*cells_of(f), *(f.__defaults__ or ()), *(named_in(f) if users else ())]:
                 for leaf in leaves_of(value):
                     self.found += [leaf] if is_operand(leaf) else []
                     self.look(leaf)
@@ -140,16 +146,26 @@ class Held:
         elif is_jitted(f):
             self.look(f.__wrapped__)
 
+    def objects(self):
+        """What functions name that have hooks, which note nothing here."""
+        hooked = [f for f in self.functions if belongs(f.__code__)]
+        named = [f.__globals__.get(name) for f in hooked for code in codes(f.__code__) for name in code.co_names]
+        held = [x for f in hooked for value in cells_of(f) for x in leaves_of(value)]
+        return [x for x in (*named, *held) if is_object(x)]
+
     def replaced(self, x, by):
         """x with the values of `by`, id -> value, in the place of those that its functions hold."""
         if id(x) in by:
             return by[id(x)]
-        if type(x) is types.FunctionType and (x.__closure__ or x.__defaults__):
+        if type(x) is types.FunctionType:
+            if x in self.made:
+                return self.made[x]
             cells = [self.cell(c, by) for c in x.__closure__ or ()]
             defaults = x.__defaults__ and tuple([self.within(v, by) for v in x.__defaults__])
-            if all(map(is_same, cells, x.__closure__ or ())) and all(map(is_same, defaults or (), x.__defaults__ or ())):
+            same = all(map(is_same, cells, x.__closure__ or ())) and all(map(is_same, defaults or (), x.__defaults__ or ()))
+            if same and x not in self.functions:
                 return x
-            made = types.FunctionType(x.__code__, x.__globals__, x.__name__, defaults, tuple(cells) or None)
+            made = self.made[x] = types.FunctionType(x.__code__, x.__globals__, x.__name__, defaults, tuple(cells) or None)
             made.__kwdefaults__ = x.__kwdefaults__
             return made
         if type(x) is types.MethodType:
@@ -177,6 +193,12 @@ class Held:
 
 def is_same(a, b):
     return a is b
+
+
+def named_in(f):
+    """The functions outside that a function of the user's names."""
+    found = [f.__globals__.get(name) for code in codes(f.__code__) for name in code.co_names]
+    return [x for x in found if type(x) is types.FunctionType and is_user(x.__code__) or is_jitted(x)]
 
 
 def cells_of(f):
