@@ -13,6 +13,7 @@ from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
 from .tracer.api.transforms import grad, value_and_grad
 from .tracer.api.vmap import vmap
+from .tracer.interop.to_jax import to_jax
 from .tracer.common import log_setting  # noqa: F401, what WENGERT_LOG asks for
 from .tracer.common.errors import (
     CheckError,
@@ -37,6 +38,6 @@ __all__ = [
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad",
-    "vjp", "vmap",
+    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "to_jax",
+    "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
