@@ -13,7 +13,6 @@ from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
 from .tracer.api.transforms import grad, value_and_grad
 from .tracer.api.vmap import vmap
-from .tracer.interop.to_jax import to_jax
 from .tracer.common import log_setting  # noqa: F401, what WENGERT_LOG asks for
 from .tracer.common.errors import (
     CheckError,
@@ -26,6 +25,7 @@ from .tracer.common.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.interop.to_jax import to_jax
 from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api

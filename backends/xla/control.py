@@ -9,9 +9,9 @@ from jax import lax
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
+from ..manual_axes import axes_of, differing, differing_as
 from .callbacks import callback
 from .lower import lower
-from ..manual_axes import axes_of, differing, differing_as
 from .table import XLA
 from .write_after_read import schedule
 

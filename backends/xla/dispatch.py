@@ -213,7 +213,11 @@ def is_tracer_type(t):
 
 
 # what jax raises where Python asks for a number that stands in a trace of its own
-UNKNOWN = jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError
+UNKNOWN = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
 
 
 def is_short():

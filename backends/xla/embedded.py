@@ -21,16 +21,16 @@ from jax import numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
+from ...ir.core import has
 from ...ir.exactness import exactly
 from ...ir.ops.control import host
-from ...ir.core import has
 from ..forked import refuse_forked, under_jit
+from ..manual_axes import axes_of, differ, differing
 from ..native import asked
 from .callbacks import words
 from .dispatch import wide
 from .indexing import SHORT
 from .lower import lower
-from ..manual_axes import axes_of, differ, differing
 from .numbers import numbers_in_nests
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -62,7 +62,8 @@ class Embedded:
     def named(self):
         def run(*xs):
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
-            with kept(SHORT, self.short), exactly(self.options["exact"]), contextlib.nullcontext() if self.options["native"] else asked(None):
+            native = contextlib.nullcontext() if self.options["native"] else asked(None)
+            with kept(SHORT, self.short), exactly(self.options["exact"]), native:
                 out = lower(numbers_in_nests(self.func), xs)
             if self.checked:
                 k = len(self.origin.func.results) - 1

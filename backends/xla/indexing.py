@@ -58,7 +58,8 @@ def scatters(function):
             collapsed, start_index_map = (0,), (0,)
             x, indices = x.reshape(1), jnp.zeros((*indices.shape[:-1], 1), jnp.int32)
         dims = lax.ScatterDimensionNumbers(offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
-        return function(x, wide(indices, x.shape), updates, dims, unique_indices=unique, mode=MODES[mode]).reshape(shape)
+        indices = wide(indices, x.shape)
+        return function(x, indices, updates, dims, unique_indices=unique, mode=MODES[mode]).reshape(shape)
 
     return run
 

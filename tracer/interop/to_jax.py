@@ -16,9 +16,9 @@ def to_jax(function: Callable[..., Any], *, checks: Literal["raise", "drop"] = "
     """`function`, written with NumPy and Python, as a function that JAX's transforms take: jax.jit, vmap, grad, jvp,
     scan, while_loop, cond, checkpoint, shard_map, at any order and in any nesting.
 
-    Arguments and results are pytrees of arrays, any shapes and dtypes; NumPy's arrays go in, jax arrays come out. Floats
-    are traced; Python ints, bools, strings and other hashable objects are static, unless jax.jit has made arrays of
-    them. Derivatives are those of `wengert.grad` and `wengert.jvp`: while loops, stores and branches have them in both
+    Arguments and results are pytrees of arrays, any shapes and dtypes; NumPy's arrays may go in, jax arrays come out.
+    Floats are traced; Python ints, bools, strings and other hashable objects are static, unless jax.jit has made arrays
+    of them. Derivatives are those of `wengert.grad` and `wengert.jvp`: while loops, stores and branches have them in both
     modes. Where 64-bit types are off in JAX the program computes with NumPy's dtypes all the same, and its results have
     32 bits. What the function reads outside is read when JAX traces it.
 
