@@ -244,7 +244,7 @@ class Fallbacks:
     def by_numpy(self, leaves, plain):
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
         results on their device."""
-        leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
+        leaves = [np.asarray(x) if dispatch.is_device_array(x) and isinstance(x.dtype, np.dtype) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         result = called_outside(plain, args, kwargs)
         with dispatch.wide():

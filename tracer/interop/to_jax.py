@@ -18,9 +18,9 @@ def to_jax(function: Callable[..., Any], *, checks: Literal["raise", "drop"] = "
 
     Arguments and results are pytrees of arrays, any shapes and dtypes; NumPy's arrays may go in, jax arrays come out.
     Floats are traced; Python ints, bools, strings and other hashable objects are static, unless jax.jit has made arrays
-    of them. Derivatives are those of `wengert.grad` and `wengert.jvp`: while loops, stores and branches have them in both
-    modes. Where 64-bit types are off in JAX the program computes with NumPy's dtypes all the same, and its results have
-    32 bits. What the function reads outside is read when JAX traces it.
+    of them. Derivatives are those of `wengert.grad` and `wengert.jvp`: while loops, stores and branches have them in
+    both modes. Where 64-bit types are off in JAX, the program computes with NumPy's dtypes all the same, and its
+    results have 32 bits. What the function reads outside is read when JAX traces it.
 
     checks: "raise": indices out of range, raised exceptions and failed assertions fail the program, by a callback that
     is called where one has failed, and only there. "drop": they are left out, and what is computed then is undefined.

@@ -68,8 +68,12 @@ def call_object(f, /, *args, **kwargs):
     return f(*args, **kwargs)
 
 
-def run(function, args, kwargs, held=None):
-    """A JAX function on traced values, inlined into the current trace. held: what its functions hold."""
+def run(function, args, kwargs, held=None, widely=False):
+    """A JAX function on traced values, inlined into the current trace.
+
+    held: what its functions hold; widely: whether with 64-bit types on. Else, they are on as the user has them, or
+    where an operand has 64 bits.
+    """
     leaves, tree = pytree.flatten((args, kwargs))
     operands, given = [], []
     for leaf in leaves:
@@ -88,7 +92,8 @@ def run(function, args, kwargs, held=None):
         tree = pytree.structure(((args, kwargs), [0] * len(values)))
     try:
         with current_trace().root.outside.stray.unseen(), nothing_built():
-            made = make(function, tree, tuple(given)) if held is None else make(function, tree, tuple(given), name)
+            widely = widely or bridge.has_wide([x.type for x in operands])
+            made = make(function, tree, tuple(given), widely, *([name] if held is not None else ()))
     except bridge.NotImported as reason:
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
     except Exception as error:
