@@ -29,6 +29,7 @@ from .tracer.common.errors import (
     WengertError,
 )
 from .tracer.export.loading import load
+from .tracer.interop.to_jax import to_jax
 from .tracer.interop.torch_function import to_torch
 from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
@@ -44,5 +45,5 @@ __all__ = [
     "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
     "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
-    "to_torch", "value_and_grad", "vjp", "vmap",
+    "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -1,6 +1,5 @@
-"""Values in `jax.shard_map`: over which axes of the mesh they differ from device to device is part of their types there,
-and the two branches of a choice and what a loop carries must agree on it. What depends on such values differs as they
-do."""
+"""Values in `jax.shard_map`: over which axes of the mesh they differ is part of their types there, and the branches of
+a choice and what a loop carries must agree on it. What depends on such values differs as they do."""
 
 import jax
 from jax import lax

@@ -227,7 +227,11 @@ def is_tracer_type(t):
 
 
 # what jax raises where Python asks for a number that stands in a trace of its own
-UNKNOWN = jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError
+UNKNOWN = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
 
 
 def is_short():
@@ -252,6 +256,35 @@ def operand(x, type):
         return x
     with wide():
         return jax.numpy.asarray(x, type.dtype)
+
+
+def on_device(x):
+    """An ndarray or one of NumPy's numbers as a jax array of its dtype, whatever the setting of 64-bit types is; all
+    else as it is."""
+    if not isinstance(x, np.ndarray | np.generic) or x.dtype.kind not in "biufc":
+        return x
+    with wide():
+        return jax.numpy.asarray(x)
+
+
+def as_jax(x):
+    """A number or array as a jax array, of no more bits than the setting of 64-bit types allows; all else as it is."""
+    return jax.numpy.asarray(x) if isinstance(x, jax.Array | np.ndarray | np.generic | float | complex) else x
+
+
+def jitted_over_arrays(function, args, kwargs):
+    """`function(*args, **kwargs)` under jax.jit, where all leaves but arrays and floats are static."""
+    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    moving = [k for k, x in enumerate(leaves) if isinstance(x, jax.Array | np.ndarray | np.generic | float | complex)]
+
+    def run(arrays):
+        full = list(leaves)
+        for k, x in zip(moving, arrays):
+            full[k] = x
+        args, kwargs = jax.tree_util.tree_unflatten(tree, full)
+        return function(*args, **kwargs)
+
+    return jax.jit(run)([leaves[k] for k in moving])
 
 
 def chosen(number, options):

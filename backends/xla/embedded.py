@@ -21,14 +21,16 @@ from jax import numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
+from ...ir.core import has
 from ...ir.exactness import exactly
 from ...ir.ops.control import host
-from ...ir.core import has
 from ..forked import refuse_forked, under_jit
-from ..native import asked
-from .dispatch import config, wide
-from .lower import lower
 from ..manual_axes import axes_of, differ, differing
+from ..native import asked
+from .callbacks import words
+from .dispatch import wide
+from .indexing import SHORT
+from .lower import lower
 from .numbers import numbers_in_nests
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -39,11 +41,13 @@ class Embedded:
     """`embedded(*jax values) -> tuple of jax values`: the results of `func`.
 
     derived(func, moving): the programs of the derivative by these parameters, a `Derived`; short: whether 64-bit types
-    are off where it is called, so that the results have 32; options: as for `program`.
+    are off where it is called, so that the results have 32; options: as for `program`; checked: whether the last result
+    is a status, which is given as words of 32 bits.
     """
 
-    def __init__(self, func, derived, short, options, origin=None):
-        self.func, self.derived, self.short, self.options = func, derived, short, options
+    def __init__(self, func, derived, short, options, checked=False, origin=None):
+        self.func, self.derived, self.short = func, derived, short
+        self.options, self.checked = options, checked
         self.origin = origin or self  # that of which this gives residuals besides
         self.parts = {}
         self.compiled = under_jit(self.named())
@@ -58,8 +62,12 @@ class Embedded:
     def named(self):
         def run(*xs):
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
-            with exactly(self.options["exact"]), contextlib.nullcontext() if self.options["native"] else asked(None):
+            native = contextlib.nullcontext() if self.options["native"] else asked(None)
+            with kept(SHORT, self.short), exactly(self.options["exact"]), native:
                 out = lower(numbers_in_nests(self.func), xs)
+            if self.checked:
+                k = len(self.origin.func.results) - 1
+                out[k] = words(out[k])
             return differing([lax.convert_element_type(z, self.dtype(z)) for z in out], axes_of(xs))
 
         run.__name__ = run.__qualname__ = self.func.name
@@ -91,6 +99,7 @@ class Embedded:
             zs = self.call(*xs)
             moving = tuple([i for i, t in enumerate(ts) if moves(t)])
             flows = [k for k, r in enumerate(self.origin.func.results) if r.type.inexact]
+            xs = [x if isinstance(x, jax.Array) else jnp.asarray(np.asarray(x, x.dtype)) for x in xs]
             tangents = [zero_from_primal(z, symbolic_zeros=True) for z in zs]
             if moving and flows:
                 part = self.origin.part(moving)
@@ -106,6 +115,16 @@ class Embedded:
         if moving not in self.parts:
             self.parts[moving] = Part(self, self.derived(self.func, moving), moving)
         return self.parts[moving]
+
+
+@contextlib.contextmanager
+def kept(variable, value):
+    """A context variable set, for a `with` statement."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 class ActsInOrder(Exception):
@@ -126,7 +145,7 @@ class Part:
         kept = derived.early.results[len(whole.func.results) :]
         self.late = None
         if not (whole.short and any(x.type.dtype.name in NARROW for x in kept)):
-            self.early = Embedded(derived.early, *more, origin=whole)
+            self.early = Embedded(derived.early, *more, whole.checked, whole)
             self.late = Embedded(derived.late, *more)
 
     def pulled(self, xs, gs, saved):

@@ -12,38 +12,33 @@ from jax import lax
 from jax import numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from .callbacks import numbers, words
-from .dispatch import wide
+from .callbacks import numbers
+
+STATUS = np.dtype(np.int64)
 
 
 def raise_where_failed(status, error_of):
-    """`error_of(status)` is raised where an int64 status is not 0, or one of a batch."""
-    dtype = np.dtype(np.int64)
+    """`error_of(status)` is raised where an int64 status, given as words, is not 0, or one of a batch."""
 
     def told(x):
-        x = int(numbers(np.asarray(x), dtype))
-        if x:
+        if x := int(numbers(np.asarray(x), STATUS)):
             raise error_of(x)
-
-    def call(x):
-        jax.debug.callback(told, words(x))
 
     @custom_vmap
     def ask(status):
-        lax.cond(status != 0, call, lambda x: None, status)
+        lax.cond(jnp.any(status != 0), lambda x: jax.debug.callback(told, x), lambda x: None, status)
         return status
 
     @ask.def_vmap
     def together(size, batched, status):
         (lanes,) = batched
-        ask_one(status[jnp.argmax(status != 0)] if lanes else status)
+        ask_one(status[jnp.argmax(jnp.any(status != 0, -1))] if lanes else status)
         return status, lanes
 
     def ask_one(status):
-        with wide():
-            if isinstance(status, jax.core.Tracer):
-                ask(status)
-            elif x := int(status):
-                raise error_of(x)
+        if isinstance(status, jax.core.Tracer):
+            ask(status)
+        else:
+            told(status)
 
     ask_one(status)

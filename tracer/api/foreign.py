@@ -43,6 +43,6 @@ def from_jax(function: Callable[..., Any], static_argnums: int | Iterable[int] =
         if current_trace() is None:
             return bridge.call_plainly(function, args, kwargs)
         places = {i + len(args) if i < 0 else i for i in static}
-        return run(function, tuple(Static(x) if i in places else x for i, x in enumerate(args)), kwargs)
+        return run(function, tuple(Static(x) if i in places else x for i, x in enumerate(args)), kwargs, widely=True)
 
     return imported

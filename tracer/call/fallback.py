@@ -245,7 +245,8 @@ class Fallbacks:
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
         results on their device."""
         shared = next(filter(processes.is_shared, leaves), None)
-        leaves = [processes.host_array(x) if dispatch.is_device_array(x) else x for x in leaves]
+        is_data = lambda x: dispatch.is_device_array(x) and isinstance(x.dtype, np.dtype)  # keys of jax.random are none
+        leaves = [processes.host_array(x) if is_data(x) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         result = called_outside(plain, args, kwargs)
         with dispatch.wide():

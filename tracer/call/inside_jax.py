@@ -4,6 +4,7 @@ What is known only when the program runs cannot decide here which program that i
 such calls are refused, with the line. What is read outside is read now, as jax reads what it traces.
 """
 
+import contextvars
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..values.acting import acts
 from ..values.status import failure
 from .entry import SignatureEntry
 
+CHECKS = contextvars.ContextVar("checks", default=True)  # whether those that fail raise, in what jax traces now
 BATCHED = "Call wengert.vmap(f), which runs the lanes in order, or leave the printing out."
 RETURNED = "Return an array of a shape that is known, such as np.where(test, x, 0.0), and the count beside it."
 
@@ -73,12 +75,12 @@ class InsideJax(SignatureEntry):
     def falls_back(self):
         return False
 
-    def run(self, leaves, given=None, checks=True):
+    def run(self, leaves, given=None):
         """The call: its results stand for arrays in the same trace."""
         with self.compiled.lock, events.making(self.compiled):
             here, version = self.version_of(leaves)
         taken = [*leaves, *here.gather()]
-        return inlined(version, [taken[p] for p in version.places], given, checks, here.options)
+        return inlined(version, [taken[p] for p in version.places], given, here.options)
 
     def version_of(self, leaves):
         """-> (the specialisation set, the version in it) for these leaves."""
@@ -105,7 +107,7 @@ def refuse(version):
         hint = "Draw outside, with jax.random or a Generator, and pass what was drawn."
         raise UnsupportedError(inside(version, text, hint))
     if captured.stores:
-        text = f"it stores to {captured.stores[0]}, outside, and there would be values of jax's trace then"
+        text = "it stores outside itself, where values of jax's trace would be left"
         raise UnsupportedError(inside(version, text, "Return the value."))
 
 
@@ -114,7 +116,7 @@ def inside(version, text, hint):
 
 
 @raises_for_user
-def inlined(version, leaves, given, checks, options):
+def inlined(version, leaves, given, options):
     """The results of a program on what stands in a trace of jax's."""
     captured, func = version.captured, version.func
     written = [i for i in captured.writes if isinstance(leaves[i], np.ndarray)]
@@ -128,7 +130,7 @@ def inlined(version, leaves, given, checks, options):
         raise UnsupportedError(inside(version, text, BATCHED)) from None
     if captured.checks:
         *raw, status = raw
-        if checks:
+        if CHECKS.get():
             failing.raise_where_failed(status, lambda number: failure(captured.checks, number)[1])
     return handed(version, raw, leaves, given)
 
@@ -137,7 +139,9 @@ def program_of(version, options):
     """The program as a function of jax values, one for each setting of 64-bit types."""
     short = dispatch.is_short()
     if short not in version.embedded:
-        version.embedded[short] = embedded.Embedded(version.func, derived, short, options)
+        version.embedded[short] = embedded.Embedded(
+            version.func, derived, short, options, bool(version.captured.checks)
+        )
     return version.embedded[short]
 
 

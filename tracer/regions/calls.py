@@ -36,7 +36,8 @@ from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
 from .growing import appending
 from .iterators import map_, nditer
-from .jax_calls import is_jax, of_jax
+from .jax_calls import of_jax
+from .jax_functions import is_jax
 from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping

@@ -44,7 +44,8 @@ from .convert import CELL
 from .debuggers import is_debugger, is_off, refuse_debugger
 from .foreign_effects import act, is_unheard, is_users, level_of, name_of
 from .host_calls import host_call, may_be_called, or_hosted
-from .jax_calls import is_jax, of_jax
+from .jax_calls import of_jax
+from .jax_functions import is_jax
 
 TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."

@@ -2,32 +2,24 @@
 as `from_jax` does, with the functions of the user's that it is handed. Without traced values they run as they are.
 """
 
-import functools
 import types
 
 import numpy as np
 
 from ...backends.xla import bridge
-from ...backends.xla.dispatch import is_device_array, is_jitted
+from ...backends.xla.dispatch import is_device_array
 from ...ir.core import nothing_built
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
-from ..common.origin import is_user
 from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import value_of
-from ..rewriter.converted import belongs
 from ..values.array import Traced, TracedScalar, wrap
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from .convert import CELL
+from .jax_functions import Held, home_of, is_container, is_object, is_operand
 
-LIBRARIES = frozenset(
-    """
-    jax jaxlib flax equinox optax chex haiku diffrax lineax optimistix equinox_internal quax distreqx numpyro blackjax
-    optax_contrib jaxopt
-    """.split()
-)
 TREES = ("jax._src.tree_util", "jax._src.tree", "jax.tree_util", "jax.tree")  # call what they are given on each leaf
 OPERANDS = Traced, BoundedArray, Poison, np.ndarray, np.generic
 TRANSFORMS = frozenset(  # of functions: give functions, and compute nothing
@@ -40,8 +32,6 @@ EXPLICIT = (
     "A program is traced for automatic axes of a mesh: give shard_map a mesh made with "
     "axis_types=(jax.sharding.AxisType.Auto,), whatever that of the arrays is."
 )
-EMPTY = types.CellType()
-PLAIN = bool | int | float | complex | str | bytes | None
 
 
 class Static:
@@ -53,26 +43,9 @@ class Static:
         self.value = value
 
 
-def home_of(f):
-    """The module in which what is called was written."""
-    kind = type(f)
-    if kind is types.FunctionType:
-        return f.__globals__.get("__name__", "")
-    if kind is types.MethodType:
-        return home_of(f.__func__)
-    if isinstance(f, type):
-        return kind.__module__ if kind is not type else ""
-    return kind.__module__
-
-
-def is_jax(f):
-    """Whether what is called is JAX's, or of a library written with it."""
-    return home_of(f).partition(".")[0] in LIBRARIES
-
-
 def of_jax(other, f, /, *args, **kwargs):
     """A call of JAX's: `other` is what there is to call without traced values."""
-    home = home_of(f)
+    called, home = f, home_of(f)
     if home in TREES:
         call = CELL.cell_contents.call
         return f(*[call(x) if callable(x) else x for x in args], **kwargs)
@@ -83,119 +56,28 @@ def of_jax(other, f, /, *args, **kwargs):
     elif is_container(f):
         f, args = call_object, (f, *args)
     held = Held()
-    inside = held.collected((f, args, kwargs))
+    held.collected((f, args, kwargs))
     if not held.found and not any(map(is_operand, pytree.leaves((args, kwargs)))):
         return other(*args, **kwargs)
     outside = current_trace().root.outside
     for function in held.functions:
         outside.function(function, False)
-    outside.rely(*[x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)])
-    return run(f, args, kwargs, held if inside else None)
-
-
-def is_container(x):
-    """Whether an object is a container of leaves, as jax has it."""
-    leaves = pytree.leaves(x)
-    return len(leaves) != 1 or leaves[0] is not x
+    objects = [x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)]
+    whole = [x for x in (called, *args, *kwargs.values()) if is_container(x)]
+    outside.rely(*objects, *held.objects(), *whole)
+    return run(f, args, kwargs, held if held.functions or held.found or objects else None)
 
 
 def call_object(f, /, *args, **kwargs):
     return f(*args, **kwargs)
 
 
-def is_operand(x):
-    return isinstance(x, Traced | BoundedArray | Poison)
+def run(function, args, kwargs, held=None, widely=False):
+    """A JAX function on traced values, inlined into the current trace.
 
-
-def is_object(x):
-    """Whether something is neither a value nor a function: what it holds may be something else at the next call."""
-    plain = is_operand(x) or is_device_array(x) or isinstance(x, np.ndarray | np.generic | type | types.ModuleType | PLAIN)
-    return not plain and not callable(x) or is_container(x)
-
-
-class Held:
-    """What is held by functions that a call is handed, in their cells, and by functions there: the traced values that
-    are `found`, and the `functions` of the user's from outside."""
-
-    def __init__(self):
-        self.found, self.functions, self.seen = [], [], set()
-
-    def collected(self, x):
-        """Look through all there is -> whether a function holds a traced value."""
-        for leaf in pytree.leaves(x):
-            self.look(leaf)
-        return bool(self.found)
-
-    def look(self, f):
-        if id(f) in self.seen:
-            return
-        self.seen.add(id(f))
-        if type(f) is types.FunctionType:
-            if is_user(f.__code__) and not belongs(f.__code__):
-                self.functions.append(f)
-            for value in [*cells_of(f), *(f.__defaults__ or ())]:
-                for leaf in leaves_of(value):
-                    self.found += [leaf] if is_operand(leaf) else []
-                    self.look(leaf)
-        elif type(f) is types.MethodType:
-            self.collected((f.__func__, f.__self__))
-        elif type(f) is functools.partial:
-            self.collected((f.func, f.args, f.keywords))
-        elif is_jitted(f):
-            self.look(f.__wrapped__)
-
-    def replaced(self, x, by):
-        """x with the values of `by`, id -> value, in the place of those that its functions hold."""
-        if id(x) in by:
-            return by[id(x)]
-        if type(x) is types.FunctionType and (x.__closure__ or x.__defaults__):
-            cells = [self.cell(c, by) for c in x.__closure__ or ()]
-            defaults = x.__defaults__ and tuple([self.within(v, by) for v in x.__defaults__])
-            if all(map(is_same, cells, x.__closure__ or ())) and all(map(is_same, defaults or (), x.__defaults__ or ())):
-                return x
-            made = types.FunctionType(x.__code__, x.__globals__, x.__name__, defaults, tuple(cells) or None)
-            made.__kwdefaults__ = x.__kwdefaults__
-            return made
-        if type(x) is types.MethodType:
-            return types.MethodType(self.replaced(x.__func__, by), self.within(x.__self__, by))
-        if type(x) is functools.partial:
-            return functools.partial(*self.within((x.func, *x.args), by), **self.within(x.keywords, by))
-        if is_jitted(x):
-            inner = self.replaced(x.__wrapped__, by)
-            return x if inner is x.__wrapped__ else inner
-        return x
-
-    def within(self, value, by):
-        """Likewise of a container."""
-        leaves, tree = pytree.flatten(value)
-        new = [self.replaced(leaf, by) for leaf in leaves]
-        return value if all(map(is_same, new, leaves)) else pytree.unflatten(tree, new)
-
-    def cell(self, cell, by):
-        if cell == EMPTY:
-            return cell
-        value = cell.cell_contents
-        new = self.within(value, by)
-        return cell if new is value else types.CellType(new)
-
-
-def is_same(a, b):
-    return a is b
-
-
-def cells_of(f):
-    return [c.cell_contents for c in f.__closure__ or () if c != EMPTY]
-
-
-def leaves_of(value):
-    try:
-        return pytree.leaves(value)
-    except ValueError:  # a dict whose keys have no order
-        return [value]
-
-
-def run(function, args, kwargs, held=None):
-    """A JAX function on traced values, inlined into the current trace. held: what its functions hold."""
+    held: what its functions hold; widely: whether with 64-bit types on. Else, they are on as the user has them, or
+    where an operand has 64 bits.
+    """
     leaves, tree = pytree.flatten((args, kwargs))
     operands, given = [], []
     for leaf in leaves:
@@ -214,7 +96,8 @@ def run(function, args, kwargs, held=None):
         tree = pytree.structure(((args, kwargs), [0] * len(values)))
     try:
         with current_trace().root.outside.stray.unseen(), nothing_built():
-            made = make(function, tree, tuple(given)) if held is None else make(function, tree, tuple(given), name)
+            widely = widely or bridge.has_wide([x.type for x in operands])
+            made = make(function, tree, tuple(given), widely, *([name] if held is not None else ()))
     except bridge.NotImported as reason:
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
     except Exception as error:

@@ -19,7 +19,7 @@ def take_in(made, trace):
     if made.seen is None:
         if any(dispatch.is_tracer_type(type(x)) for x in made.leaves):
             text = "a Python decision on data, which has no value yet while jax traces"
-            hint = "Write np.where(test, a, b), or call it outside jax's transforms."
+            hint = "Write np.where(test, a, b); what decides sizes and types is static there (static_argnums)."
             raise UnsupportedError(message(text, locate(), hint))
         made.seen = dict(zip(trace.build.params, map(host_or_spread, made.leaves)))
     for versions in trace.captures.values():
