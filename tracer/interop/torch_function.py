@@ -85,7 +85,7 @@ class TorchFunction:
         return self.derived[key]
 
 
-class Call:
+class TensorCall:
     """One call with tensors: what is handed to the program, and what comes back."""
 
     def __init__(self, owner, torch, args, kwargs):
@@ -183,7 +183,7 @@ class Call:
         for i, axis in zip(self.places, axes):
             full[i] = axis
         function = self.owner.on_tensors(batched, self.layout(()), tuple(full))
-        call = Call(function, self.torch, (tuple(self.with_tensors(tensors)),), {})
+        call = TensorCall(function, self.torch, (tuple(self.with_tensors(tensors)),), {})
         made = bridge(self.torch).apply(call, *call.tensors)
         self.out, self.tree_out, self.out_order, self.like = call.out, call.tree_out, call.out_order, call.like
         return made
@@ -197,7 +197,7 @@ class Call:
 
 def called_with_tensors(function, args, kwargs):
     torch = imported_torch()
-    call = Call(function, torch, args, kwargs)
+    call = TensorCall(function, torch, args, kwargs)
     return call.result(bridge(torch).apply(call, *call.tensors))
 
 
