@@ -28,6 +28,7 @@ from .tracer.common.errors import (
     WengertError,
 )
 from .tracer.export.loading import load
+from .tracer.interop.to_jax import to_jax
 from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
@@ -40,6 +41,6 @@ __all__ = [
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_ir", "from_jax", "grad", "hessian", "hvp", "implicit_root",
     "implicit_solve", "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
+    "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "to_jax",
     "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from ...ir.ops import OPS
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
 from ..forked import platform
+from ..manual_axes import axes_of, differing
 from . import direct
 from .ffi import refusal, target
 from .interrupts import is_long
@@ -117,7 +118,7 @@ def lowered(op, operands, attrs, other):
     launch = jax.ffi.ffi_call(name, shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
 
     def native(*operands):
-        return tuple(launch(*operands)[: len(nest.results)])
+        return differing(launch(*operands)[: len(nest.results)], axes_of(operands))
 
     def through_lax(*operands):
         with asked(None):  # what is not run need not be compiled

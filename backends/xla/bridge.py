@@ -6,6 +6,7 @@ None or raising IRTypeError, and what it gives must have the types that JAX stat
 their own stay opaque.
 """
 
+import contextlib
 import functools
 
 import jax
@@ -17,7 +18,7 @@ from ...ir.core import Builder, Constant, Lit
 from ...ir.ops import OPS
 from ...ir.ops.external import external
 from ...ir.types import IRTypeError, Tensor
-from .dispatch import wide
+from .dispatch import WIDE, is_short, wide
 from .external import JaxFunction
 from .primitives import PRIMITIVES
 
@@ -56,28 +57,47 @@ class Fixed:
 
 
 @functools.lru_cache(512)
-def imported(function, tree, leaves):
-    """The program of `function(*args, **kwargs)`, whose leaves are `Fixed` or (type, whether it is a Python number)."""
+def imported(function, tree, leaves, widely=True):
+    """The program of `function(*args, **kwargs)`, whose leaves are `Fixed` or (type, whether it is a Python number).
+    widely: whether with 64-bit types on."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return imported_once(lambda given: function(*given[0], **given[1]), tree_of_one(tree), leaves, widely, name)
+
+
+def has_wide(types):
+    """Whether any type has 64 bits, or such are on."""
+    return not is_short() or any(t.dtype.name in WIDE for t in types)
+
+
+def tree_of_one(tree):
+    """The structure of (x,) where that of x is `tree`."""
+    return tree_util.treedef_tuple((tree,))
+
+
+def imported_once(function, tree, leaves, widely, name):
+    """The program of `function(*args)`, which nobody keeps."""
     given = [leaf for leaf in leaves if not isinstance(leaf, Fixed)]
 
     def flat(*values):
         values = iter(values)
-        args, kwargs = tree_util.tree_unflatten(
-            tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves]
-        )
-        return function(*args, **kwargs)
+        args = tree_util.tree_unflatten(tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves])
+        return function(*args)
 
-    with wide():
+    with wide() if widely else contextlib.nullcontext():
         program, shape = jax.make_jaxpr(flat, return_shape=True)(
             *[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given]
         )
     refuse_impure(program.jaxpr)
-    name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
+    name = name.replace("<lambda>", "lambda")
     tree = tree_util.tree_structure(shape)
     try:
         return translated(program, name, tree)
     except IRTypeError:  # a type that only JAX knows is met on the way: then the whole is JAX's
+        pass
+    try:
         return opaque_program(program, name, tree)
+    except (IRTypeError, TypeError) as error:
+        raise NotImported(f"it takes or gives what only jax has: {error}") from None
 
 
 def translated(program, name, tree):
@@ -117,13 +137,30 @@ def refuse_impure(jaxpr):
         effects = ", ".join(sorted({type(e).__name__ for e in jaxpr.effects}))
         raise NotImported(f"it has effects ({effects}): a JAX function in a program only computes")
     for eqn in equations(jaxpr):
-        name = eqn.primitive.name
-        if "callback" in name:
+        if "callback" in (name := eqn.primitive.name):
             raise NotImported(f"it calls back into Python ({name}): a JAX function in a program only computes")
-        if name.startswith(DRAWS):
-            raise NotImported(
-                f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn"
-            )
+    if (name := drawn_again(jaxpr)) is not None:
+        raise NotImported(
+            f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn, "
+            "or the key"
+        )
+
+
+def drawn_again(jaxpr):
+    """The primitive of a draw whose key is none of the operands, so that it gives the same at every call; or None."""
+    moving = set(jaxpr.invars)
+    for eqn in jaxpr.eqns:
+        depends = any(v in moving for v in eqn.invars if isinstance(v, Var))
+        if not depends and eqn.primitive.name.startswith(DRAWS):
+            return eqn.primitive.name
+        if depends:
+            moving.update(eqn.outvars)
+        for inner in functions(tuple(eqn.params.values())):
+            drawn = next((e for e in equations(inner) if e.primitive.name.startswith(DRAWS)), None)
+            name = drawn_again(inner) if depends else drawn and drawn.primitive.name
+            if name is not None:
+                return name
+    return None
 
 
 def equations(jaxpr):

@@ -199,9 +199,91 @@ def is_device_type(t):
     return issubclass(t, jax.Array | jax.core.Tracer)
 
 
+where = jax.numpy.where
+
+
+def is_device_class(t):
+    """Whether a class is that of jax arrays itself."""
+    return t is jax.Array
+
+
 def is_tracer_type(t):
     """Whether instances of a Python type stand for arrays in a trace of jax's."""
     return issubclass(t, jax.core.Tracer)
+
+
+# what jax raises where Python asks for a number that stands in a trace of its own
+UNKNOWN = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+
+def is_short():
+    """Whether 64-bit types are off where this is called."""
+    return not config.jax_enable_x64
+
+
+def is_at_once():
+    """Whether what is computed here is computed at once, and stands for nothing in a trace of jax's."""
+    with wide():
+        return not isinstance(jax.numpy.add(1, 1), jax.core.Tracer)
+
+
+def at_once():
+    """What is computed within is so, where nothing that it is computed of stands in a trace."""
+    return jax.ensure_compile_time_eval()
+
+
+def operand(x, type):
+    """A leaf of a call as an operand of a program, whatever the setting of 64-bit types is."""
+    if isinstance(x, jax.Array):
+        return x
+    with wide():
+        return jax.numpy.asarray(x, type.dtype)
+
+
+def on_device(x):
+    """An ndarray or one of NumPy's numbers as a jax array of its dtype, whatever the setting of 64-bit types is; all
+    else as it is."""
+    if not isinstance(x, np.ndarray | np.generic) or x.dtype.kind not in "biufc":
+        return x
+    with wide():
+        return jax.numpy.asarray(x)
+
+
+def as_jax(x):
+    """A number or array as a jax array, of no more bits than the setting of 64-bit types allows; all else as it is."""
+    return jax.numpy.asarray(x) if isinstance(x, jax.Array | np.ndarray | np.generic | float | complex) else x
+
+
+def jitted_over_arrays(function, args, kwargs):
+    """`function(*args, **kwargs)` under jax.jit, where all leaves but arrays and floats are static."""
+    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    moving = [k for k, x in enumerate(leaves) if isinstance(x, jax.Array | np.ndarray | np.generic | float | complex)]
+
+    def run(arrays):
+        full = list(leaves)
+        for k, x in zip(moving, arrays):
+            full[k] = x
+        args, kwargs = jax.tree_util.tree_unflatten(tree, full)
+        return function(*args, **kwargs)
+
+    return jax.jit(run)([leaves[k] for k in moving])
+
+
+def chosen(number, options):
+    """Of arrays, the one of which a traced number says which it is."""
+    return jax.lax.select_n(number.astype(np.int32), *options)
+
+
+JITTED = type(jax.jit(lambda: None))
+
+
+def is_jitted(f):
+    """Whether something is what `jax.jit` has made of a function."""
+    return type(f) is JITTED and hasattr(f, "__wrapped__")
 
 
 def wait(results, func=None):

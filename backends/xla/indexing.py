@@ -1,7 +1,9 @@
 """XLA lowering of gather and scatter."""
 
+import contextvars
 import math
 
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
@@ -16,9 +18,19 @@ MODES = {
 }
 
 
-def wide(indices):
-    """Index types too narrow to count a large axis, as int32."""
-    return indices.astype(jnp.int32) if indices.dtype.itemsize < 4 else indices
+SHORT = contextvars.ContextVar("short", default=False)  # whether what jax compiles may have no 64-bit indices
+INT32 = np.iinfo(np.int32)
+
+
+def wide(indices, shape):
+    """Index types too narrow to count a large axis as int32; and such as are wider than all axes, where jax compiles
+    with 64-bit types off: indices that are out of range stay so."""
+    if indices.dtype.itemsize < 4:
+        return indices.astype(jnp.int32)
+    if SHORT.get() and indices.dtype.itemsize > 4 and max(shape, default=0) < INT32.max:
+        least = indices.dtype.type(max(INT32.min, np.iinfo(indices.dtype).min))
+        return lax.clamp(least, indices, indices.dtype.type(INT32.max)).astype(jnp.int32)
+    return indices
 
 
 def gather_(
@@ -32,7 +44,7 @@ def gather_(
         return jnp.zeros([next(shape[d in offset_dims]) for d in range(indices.ndim - 1 + len(offset_dims))], x.dtype)
     dims = lax.GatherDimensionNumbers(offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
     fill = fill if mode == "fill" else None
-    return lax.gather(x, wide(indices), dims, sizes, unique_indices=unique, mode=MODES[mode], fill_value=fill)
+    return lax.gather(x, wide(indices, x.shape), dims, sizes, unique_indices=unique, mode=MODES[mode], fill_value=fill)
 
 
 def scatters(function):
@@ -46,7 +58,8 @@ def scatters(function):
             collapsed, start_index_map = (0,), (0,)
             x, indices = x.reshape(1), jnp.zeros((*indices.shape[:-1], 1), jnp.int32)
         dims = lax.ScatterDimensionNumbers(offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
-        return function(x, wide(indices), updates, dims, unique_indices=unique, mode=MODES[mode]).reshape(shape)
+        indices = wide(indices, x.shape)
+        return function(x, indices, updates, dims, unique_indices=unique, mode=MODES[mode]).reshape(shape)
 
     return run
 

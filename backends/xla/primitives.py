@@ -257,8 +257,10 @@ def out_of_bounds_fill(t, fill_value):
 
 
 def scatter_rule(name):
-    def rule(t, x, indices, updates, *, dimension_numbers, mode, unique_indices, **_):
+    def rule(t, x, indices, updates, *, dimension_numbers, mode, unique_indices, update_jaxpr=None, **_):
         d = dimension_numbers
+        if name == "scatter" and update_jaxpr is not None and update_jaxpr.eqns:  # a function of what is there
+            return None
         return OPS[name](
             x, indices, updates, offset_dims=ints(d.update_window_dims), collapsed=ints(d.inserted_window_dims),
             start_index_map=ints(d.scatter_dims_to_operand_dims), operand_batch=ints(d.operand_batching_dims),

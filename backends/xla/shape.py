@@ -16,11 +16,13 @@ from ...ir.ops.shape import (
     slice_,
     transpose,
 )
+from .indexing import SHORT, wide
 from .table import XLA
 
 
-def as_starts(starts):
+def as_starts(starts, shape):
     """Starts share one dtype in XLA."""
+    starts = [wide(i, shape) for i in starts] if SHORT.get() else starts
     return [lax.convert_element_type(i, jnp.int64) for i in starts] if len({i.dtype for i in starts}) > 1 else starts
 
 
@@ -36,7 +38,7 @@ XLA.add({
     pad:                   lambda x, value, *, low, high, interior: lax.pad(x, value, tuple(zip(low, high, interior))),
     slice_:                lambda x, *, start, stop, stride: lax.slice(x, start, stop, stride),
     dynamic_slice:         lambda x, *starts,
-    sizes: lax.dynamic_slice(x, as_starts(starts), sizes, allow_negative_indices=False),
-    dynamic_update_slice:  lambda x, u, *starts: lax.dynamic_update_slice(x, u, as_starts(starts),
+    sizes: lax.dynamic_slice(x, as_starts(starts, x.shape), sizes, allow_negative_indices=False),
+    dynamic_update_slice:  lambda x, u, *starts: lax.dynamic_update_slice(x, u, as_starts(starts, x.shape),
         allow_negative_indices=False),
 })

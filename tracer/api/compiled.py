@@ -15,6 +15,7 @@ from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
+from ..call.inside_jax import InsideJax
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
@@ -232,7 +233,8 @@ class Compiled(Inspecting):
         cells = route.cells(leaves)
         leaves = [cells.get(i, x) for i, x in enumerate(leaves)]
         names, more = names_of(self.signature, *packed_call(args, kwargs)), [list(cells.items())] if cells else []
-        entry = self.entry(self, leaves, built, route.dynamic, names, placed, *more)
+        made = InsideJax if route.jax else self.entry
+        entry = made(self, leaves, built, route.dynamic, names, placed, *more)
         entry.promoted = [names[i] for i in sorted(route.promoted)]
         return entry
 

@@ -7,29 +7,9 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from ...backends.xla import bridge
-from ...backends.xla.dispatch import is_device_array
-from ..common import pytree
-from ..common.errors import UnsupportedError, message, with_note
-from ..common.frames import locate
-from ..extents.bounded import BoundedArray
-from ..numpy_api.handles import value_of
-from ..values.array import Traced, TracedScalar, wrap
-from ..values.poison import Poison
+from ..regions.jax_calls import Static, run
 from ..values.storage import current_trace
-
-OPERANDS = (Traced, BoundedArray, Poison, np.ndarray, np.generic)
-
-
-class Static:
-    """A static argument: a leaf, whatever it holds."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
 
 
 def from_jax(function: Callable[..., Any], static_argnums: int | Iterable[int] = ()) -> Callable[..., Any]:
@@ -63,54 +43,6 @@ def from_jax(function: Callable[..., Any], static_argnums: int | Iterable[int] =
         if current_trace() is None:
             return bridge.call_plainly(function, args, kwargs)
         places = {i + len(args) if i < 0 else i for i in static}
-        return run(function, tuple(Static(x) if i in places else x for i, x in enumerate(args)), kwargs)
+        return run(function, tuple(Static(x) if i in places else x for i, x in enumerate(args)), kwargs, widely=True)
 
     return imported
-
-
-def run(function, args, kwargs):
-    """A JAX function on traced values, inlined into the current trace."""
-    leaves, tree = pytree.flatten((args, kwargs))
-    operands, given = [], []
-    for leaf in leaves:
-        fixed = as_static(leaf)
-        if fixed is None:
-            operands.append(value_of(leaf))
-        given.append(
-            (operands[-1].type, getattr(leaf, "weak", None) in (int, float, complex)) if fixed is None else fixed
-        )
-    name = getattr(function, "__name__", type(function).__name__)
-    try:
-        made = bridge.imported(function, tree, tuple(given))
-    except bridge.NotImported as reason:
-        raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
-    except Exception as error:
-        error.add_note(message(f"while JAX traced {name}, called", locate()))
-        raise
-    trace = current_trace()
-    results = trace.build.inline(made.func, [*operands, *map(trace.capture, made.constants)])
-    return pytree.unflatten(made.tree, list(map(wrap, results)))
-
-
-def as_static(leaf):
-    """A leaf that JAX is given as it is, or None where it is an operand."""
-    if isinstance(leaf, TracedScalar) and leaf.weak and leaf.known() is not None:
-        return bridge.Fixed(leaf.weak(leaf.known()[()]))
-    if isinstance(leaf, OPERANDS) or is_device_array(leaf):
-        return None
-    value = leaf.value if isinstance(leaf, Static) else leaf
-    if isinstance(value, Traced):
-        hint = "Pass a plain value, or leave it out of static_argnums."
-        raise UnsupportedError(message("a static argument of a JAX function is traced", locate(), hint))
-    try:
-        return hashed(value)
-    except TypeError:
-        raise with_note(
-            TypeError,
-            message(f"a static argument of a JAX function cannot be hashed: {type(value).__name__}", locate())
-        ) from None
-
-
-def hashed(value):
-    hash(value)
-    return bridge.Fixed(value)

@@ -18,6 +18,7 @@ from ..regions import (
     array_objects,
     frame,
     hooks,
+    jax_arrays,
     library,
     objects,
 )
@@ -36,6 +37,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "function", staticmethod(registry.call_function)),
     (Traced, "source", staticmethod(library.by_source)),
     (Traced, "__getattr__", registry.method_of),
+    (Traced, "jax_attribute", (jax_arrays.has_attribute, jax_arrays.attribute_of)),
     # operators
     (Traced, "operators", staticmethod(ufunc_calls.operate)),
     (Traced, "__matmul__", products.matmul),

@@ -206,6 +206,7 @@ class Attempts:
     def outside(self, arguments, promoted, frozen):
         """What a trace begins with knowing of the world: the function, the static arguments, and the ways to both."""
         compiled, made = self.compiled, Outside(arguments, promoted, frozen=frozen)
+        made.of_jax = not self.numpy
         made.draws.begin_trace(self.falls_back(), compiled.native and compiled.device is None)
         known = [(compiled.name, compiled.function), *((n, present(x)) for n, x in self.static.items())]
         made.names.update((id(x), (x, name)) for name, x in known)

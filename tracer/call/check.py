@@ -39,7 +39,7 @@ def cross_checked(compiled, function):
 
     @functools.wraps(function, assigned=("__module__", "__doc__"), updated=())
     def call(*args, **kwargs):
-        if any(isinstance(x, Traced) for x in pytree.leaves((args, kwargs))):
+        if any(isinstance(x, Traced) or dispatch.is_tracer_type(type(x)) for x in pytree.leaves((args, kwargs))):
             return compiled.front.call(*args, **kwargs)
         try:
             return Comparison(compiled, function, args, kwargs).run()

@@ -99,7 +99,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             except TypeError as error:
                 return self.mistyped(error, leaves, given)
             return self.finish(here, raw, everything, given)
-        except UNANSWERED as error:
+        except (*UNANSWERED, *dispatch.UNKNOWN) as error:
             why = error
         return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
@@ -147,7 +147,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if self.compiled.plain is None:
                 raise
             why = error
-        except UNANSWERED as error:
+        except (*UNANSWERED, *dispatch.UNKNOWN) as error:
             why = error
         return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
@@ -159,7 +159,17 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             return self.retold(leaves, why, given)
         if isinstance(why, forked.Forked):
             return self.without_xla(leaves, why, given)
+        if isinstance(why, dispatch.UNKNOWN):
+            return self.at_once(leaves, why, given)
         return self.plainly(leaves, str(why).rstrip("."), given)
+
+    def at_once(self, leaves, why, given):
+        """The call where jax is tracing, and none of its arguments stands for anything: it is made now, and what it
+        gives is a constant there."""
+        if dispatch.is_at_once() or any(map(dispatch.is_tracer_type, map(type, leaves))):
+            raise why
+        with dispatch.at_once():
+            return self.run(leaves, given)
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python

@@ -222,6 +222,8 @@ class Fallbacks:
 
     def mistyped(self, error, leaves, given=None):
         """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""
+        if isinstance(error, dispatch.UNKNOWN):
+            return self.instead(leaves, error, given)
         try:
             self.kinds_of(leaves)
         except Refused as refused:
@@ -242,7 +244,7 @@ class Fallbacks:
     def by_numpy(self, leaves, plain):
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
         results on their device."""
-        leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
+        leaves = [np.asarray(x) if dispatch.is_device_array(x) and isinstance(x.dtype, np.dtype) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         result = called_outside(plain, args, kwargs)
         with dispatch.wide():

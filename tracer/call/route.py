@@ -1,6 +1,7 @@
 """What the types of a call's leaves decide: which are static, which ints among those are traced after all, and the
 entries by their values."""
 
+from ...backends.xla.dispatch import is_tracer_type
 from ..capture.signature import kind_of_type
 from ..guards.by_class import InstanceCell, by_class
 from ..guards.guard import small
@@ -15,7 +16,7 @@ class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
     __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
-    __slots__ += ("alike", "pinned", "postponed", "refusals")
+    __slots__ += ("alike", "pinned", "postponed", "refusals", "jax")
 
     def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
@@ -29,6 +30,9 @@ class Route:
         self.plain = plain or self  # the route on which no int is traced
         self.fixed = set()  # ints that a trace must know
         self.refusals = {}  # static values but for such leaves -> refusals of entries that have no trace
+        self.jax = any(map(is_tracer_type, types))  # called while jax traces another function
+        if self.jax:
+            self.fixed.update(self.static)
         # ints of which two values are better known: leaf -> the entry in which they are traced, for a third
         self.postponed = {}
         # the leaves that are known by their class, and those of them that a trace has to know by identity

@@ -57,7 +57,12 @@ def kind_for(leaf, name):
         return Kind(COMPLEX128, complex, name=name)
     if type(leaf) is int:
         return Kind(INT64, int, name=name)
-    dtype = np.dtype(leaf.dtype)
+    try:
+        dtype = np.dtype(leaf.dtype)
+    except TypeError:
+        text = f"argument {name} is an array of {leaf.dtype}, which only jax has"
+        hint = "Keys of jax.random.PRNGKey(seed) are arrays of numbers: pass such a one."
+        raise UnsupportedError(message(text, None, hint)) from None
     if not captured(dtype):
         hint = (
             "Lists of unequal lengths make object arrays: pad the rows to one length."
@@ -93,6 +98,8 @@ def kind_for(leaf, name):
             )
         )
     readonly = not leaf.flags.writeable if isinstance(leaf, np.ndarray) else True
+    if not leaf.ndim and kind is ARRAY and not isinstance(leaf, np.ndarray):  # jax tells no numbers from arrays
+        kind = SCALAR
     return Kind(Tensor(tuple(leaf.shape), dtype), kind, readonly, name)
 
 

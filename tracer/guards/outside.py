@@ -62,6 +62,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
+    of_jax = False  # whether the function is called with jax arrays
     stand_in = None  # `installations`: an array of a subclass as the trace sees it
 
     def __init__(self, arguments=0, promoted=(), frozen=""):

@@ -53,6 +53,7 @@ class Specialisation:
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
         self.returned = {}  # SignatureEntry -> a generated function that makes the result, or None
+        self.embedded = {}  # whether 64-bit types are off -> the program as a function that jax traces
         self.chain = None  # the program in pieces, where it says the same many times
         params, seen = set(func.params), set()
         # which results are an argument, or another result

@@ -32,6 +32,7 @@ from ..values.texts import TracedText
 from ..values.variant import Variant
 from .compensated import SINCE, sum_of_few
 from .convert import CELL
+from .jax_arrays import has_attribute, is_jax_class
 from .merge import pick
 from .variants import of_each
 
@@ -260,7 +261,8 @@ def sample(x):
 
 def lacks(x, name):
     """Whether what a traced value stands for has no such attribute, whatever the traced value has."""
-    return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(builtins.type(sample(x)), name)
+    known = type(x) in (TracedArray, TracedScalar)
+    return known and not builtins.hasattr(builtins.type(sample(x)), name) and not has_attribute(name)
 
 
 def require_one_thing(x):
@@ -274,6 +276,8 @@ def isinstance_(x, kinds, /):
     if builtins.type(x) is Variant:
         return of_each(x, lambda side: isinstance_(side, kinds))
     require_one_thing(x)
+    if isinstance(x, Traced) and is_jax_class(kinds):
+        return True
     return builtins.isinstance(x, kinds) or (isinstance(x, STANDING) and builtins.isinstance(sample(x), kinds))
 
 

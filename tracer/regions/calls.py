@@ -36,6 +36,8 @@ from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
 from .growing import appending
 from .iterators import map_, nditer
+from .jax_calls import of_jax
+from .jax_functions import is_jax
 from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping
@@ -60,7 +62,7 @@ def call(f):
     kind = type(f)
     if kind is types.FunctionType:
         return (
-            user(f)
+            written_with_jax(f, user)
             if is_user(f.__code__)
             else REPLACED.get(f) or compiled_call(f) or dispatched(f) or libraries(f, scipys(numpy_source_call(f)))
         )
@@ -74,6 +76,14 @@ def call(f):
     if isinstance(f, type):
         return plain and REPLACED.get(f) or class_call(f)
     return f if issubclass(kind, Unread) else _instance(f)
+
+
+def written_with_jax(f, hooked, code=None):
+    """What to call for a function whose source is at hand, `hooked(f)`; of a library that is written with JAX, called
+    with traced values, it is imported. code: the function that says whose it is, if it is not f."""
+    if current_trace() is None or not is_jax(f if code is None else code):
+        return hooked(f)
+    return functools.partial(of_jax, hooked(f), f)
 
 
 def compiled_call(f):
@@ -94,7 +104,7 @@ def _instance(f):
     looked_up(kind, "__call__")
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
-        return types.MethodType(user(run), f)
+        return written_with_jax(f, lambda f: types.MethodType(user(run), f), run)
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(numpy_source_call(run), f)
     found = scipys(f) if kind.__module__.startswith("_cython") else f
@@ -109,7 +119,7 @@ def _bound_method(f):
         if type(f.__self__) is ENVIRONMENT:
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
     if type(g) is types.FunctionType and is_user(g.__code__):
-        return types.MethodType(user(g), f.__self__)
+        return written_with_jax(f, lambda f: types.MethodType(user(g), f.__self__))
     if type(g) is types.FunctionType and (inside := compiled_call(g)) is not None:
         return functools.partial(inside, f.__self__)
     found = libraries(f, scipys(f))

@@ -44,6 +44,8 @@ from .convert import CELL
 from .debuggers import is_debugger, is_off, refuse_debugger
 from .foreign_effects import act, is_unheard, is_users, level_of, name_of
 from .host_calls import host_call, may_be_called, or_hosted
+from .jax_calls import of_jax
+from .jax_functions import is_jax
 
 TEXTS = (io.StringIO, io.BytesIO)  # files that a function makes, and nobody else sees
 ADVICE = "Call it outside, and pass what it gives as an argument."
@@ -85,6 +87,13 @@ def foreign(f):
     """What to call, while tracing, in place of a function, method or class that has no hooks."""
     if stream_of(f) is not None:
         return functools.partial(act, f)
+    if is_jax(f):
+        return functools.partial(of_jax, otherwise(f), f)
+    return otherwise(f)
+
+
+def otherwise(f):
+    """The same of what is not JAX's, or is not called with traced values."""
     found = judged(f)
     if found in (PURE, UNKNOWN):
         held = holding(f)

@@ -31,6 +31,7 @@ from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
 from .handlers import REFUSALS, trying
+from .jax_arrays import is_rebound
 from .keys import KEEPING, is_among, member
 from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -162,6 +163,8 @@ def inplace(plain, name, otherwise):
         kind = kind_of_object(a)
         if meets(a, b):
             return operated_in_place(plain, name, otherwise, a, b)
+        if is_rebound(a):
+            return otherwise(a, b)
         if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
             return otherwise(a, b)
         if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:

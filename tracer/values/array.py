@@ -51,7 +51,7 @@ class Traced:
 
     __slots__ = ()
     __array_priority__ = 1000
-    ufunc = function = source = None  # `installations`: what is behind the two protocols
+    ufunc = function = source = jax_attribute = None  # `installations`: what is behind the two protocols
     elements = None  # `installations`: how the numbers of an array are gone through
     meet = firm = apart = where_only = of_numpy = operators = None  # `installations`: numbers of several kinds
 

@@ -15,6 +15,7 @@ import contextlib
 import numpy as np
 
 from ...backends.numpy import once_callable
+from ...backends.xla.dispatch import is_tracer_type
 from ...ir.core import Func, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
@@ -283,6 +284,10 @@ def sampled(values):
 def take_in(made, trace):
     """Note what all is in this call that a program takes in."""
     if made.seen is None:
+        if any(is_tracer_type(type(x)) for x in made.leaves):
+            text = "a Python decision on data, which has no value yet while jax traces"
+            hint = "Write np.where(test, a, b); what decides sizes and types is static there (static_argnums)."
+            raise UnsupportedError(message(text, locate(), hint))
         made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
     for versions in trace.captures.values():
         made.seen |= {c.value: np.asarray(c.contents) for c in versions}

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from ...backends.xla.dispatch import is_tracer_type
 from ...ir.core import Builder, Lit, Value
 from ...ir.intervals import of_array
 from ...ir.ops import OPS
@@ -177,6 +178,9 @@ class Trace(Acting):
     def capture(self, array):
         """The value of a concrete ndarray (or device array) met in a traced operation."""
         root = self.root
+        if is_tracer_type(type(array)):
+            text = "a value that jax is tracing is read from outside the function"
+            raise UnsupportedError(message(text, locate(), "Pass it as an argument."))
         if id(array) in root.outside.paths:
             return self.bring(root.outside.array(array).storage.value)
         known = root.captures.setdefault(id(array), [])

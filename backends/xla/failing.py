@@ -1,0 +1,44 @@
+"""Run-time checks of a program that JAX's transforms have taken: one that fails raises in Python, from within whatever
+program it is part of by then.
+
+Nothing is called while checks pass: the call stands in a branch, which no pass drops, for it has an effect. In a batch,
+lanes are asked together. Where the status is known at once, as in `jax.grad` without `jax.jit`, the exception itself is
+raised; from compiled programs JAX raises its own, which ends with the text of this one.
+"""
+
+import jax
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+from jax.custom_batching import custom_vmap
+
+from .callbacks import numbers
+
+STATUS = np.dtype(np.int64)
+
+
+def raise_where_failed(status, error_of):
+    """`error_of(status)` is raised where an int64 status, given as words, is not 0, or one of a batch."""
+
+    def told(x):
+        if x := int(numbers(np.asarray(x), STATUS)):
+            raise error_of(x)
+
+    @custom_vmap
+    def ask(status):
+        lax.cond(jnp.any(status != 0), lambda x: jax.debug.callback(told, x), lambda x: None, status)
+        return status
+
+    @ask.def_vmap
+    def together(size, batched, status):
+        (lanes,) = batched
+        ask_one(status[jnp.argmax(jnp.any(status != 0, -1))] if lanes else status)
+        return status, lanes
+
+    def ask_one(status):
+        if isinstance(status, jax.core.Tracer):
+            ask(status)
+        else:
+            told(status)
+
+    ask_one(status)

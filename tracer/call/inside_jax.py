@@ -1,0 +1,169 @@
+"""Calls in which jax itself traces: the program, its derivatives and its checks become part of what jax builds.
+
+What is known only when the program runs cannot decide here which program that is, nor what Python objects there are:
+such calls are refused, with the line. What is read outside is read now, as jax reads what it traces.
+"""
+
+import contextvars
+from typing import NamedTuple
+
+import numpy as np
+
+from ...autodiff import jvp, vjp
+from ...autodiff.split import halves
+from ...backends.xla import dispatch, embedded, failing
+from ...ir.core import Builder, Func
+from ...ir.passes import dce
+from ...ir.pipeline import run as optimise
+from ..capture.containers import apply_container_changes
+from ..capture.handover import follow
+from ..common import events
+from ..common.errors import UnsupportedError, message
+from ..common.frames import raises_for_user
+from ..program.specialisation_set import SpecialisationSet
+from ..values.acting import acts
+from ..values.status import failure
+from .entry import SignatureEntry
+
+CHECKS = contextvars.ContextVar("checks", default=True)  # whether those that fail raise, in what jax traces now
+BATCHED = "Call wengert.vmap(f), which runs the lanes in order, or leave the printing out."
+RETURNED = "Return an array of a shape that is known, such as np.where(test, x, 0.0), and the count beside it."
+
+
+class Derived(NamedTuple):
+    """The programs of a derivative: push(x..., t...) -> tangents, pull(x..., g...) -> cotangents; early(x...) ->
+    (results..., residuals...), late(g..., residuals...) -> cotangents."""
+
+    push: Func
+    pull: Func
+    early: Func
+    late: Func
+
+
+def derived(func, moving):
+    """The derivative of a program by some of its parameters."""
+    func = without_acts(func)
+    joint = optimise(vjp(func, wrt=moving))
+    early, late = halves(joint, len(func.params), len(func.results))
+    return Derived(
+        optimise(jvp(func, wrt=moving, keep=False)),
+        dce(vjp(func, wrt=moving, keep=False)),
+        early,
+        late,
+    )
+
+
+def without_acts(func):
+    """`func` without what it prints and writes: that its results have done."""
+    if next(acts(func), None) is None:
+        return func
+    with Builder(func.name) as build:
+        env = {p: build.param(p.type, p.hint) for p in func.params}
+        for eqn in func.eqns:
+            if not eqn.effect or eqn.results:
+                build.replay(eqn, env)
+    left = build.finish([env.get(r, r) for r in func.results])
+    if (found := next(acts(left), None)) is not None:
+        text = "what acts on the world in a loop or branch, or gives a result, has no derivative in jax"
+        raise UnsupportedError(message(text, found.source, "Differentiate with wengert.grad, or leave it out."))
+    return left
+
+
+class InsideJax(SignatureEntry):
+    """An entry some of whose arguments stand for arrays in a trace of jax's."""
+
+    def falls_back(self):
+        return False
+
+    def run(self, leaves, given=None):
+        """The call: its results stand for arrays in the same trace."""
+        with self.compiled.lock, events.making(self.compiled):
+            here, version = self.version_of(leaves)
+        taken = [*leaves, *here.gather()]
+        return inlined(version, [taken[p] for p in version.places], given, here.options)
+
+    def version_of(self, leaves):
+        """-> (the specialisation set, the version in it) for these leaves."""
+        kinds = self.kinds_of(leaves)
+        types = tuple(k.type for k in kinds)
+        here, version = self.known_version(types)
+        if version is None or version.captured.outside.draws:
+            version = self.traced(kinds, types, self._reason(types, here), leaves)
+            self.tell_apart(version)
+            refuse(version)
+            if here is None:
+                here = SpecialisationSet(self.compiled, version.rules)
+                self.worlds.append(here)
+            here.add(version)
+        self.current = here
+        return here, version
+
+
+def refuse(version):
+    """Refused where jax would do once, as it traces, what the function does at every call."""
+    captured = version.captured
+    if captured.outside.draws:
+        text = "it draws random numbers, and jax would have the same ones at every call"
+        hint = "Draw outside, with jax.random or a Generator, and pass what was drawn."
+        raise UnsupportedError(inside(version, text, hint))
+    if captured.stores:
+        text = "it stores outside itself, where values of jax's trace would be left"
+        raise UnsupportedError(inside(version, text, "Return the value."))
+
+
+def inside(version, text, hint):
+    return message(f"{version.captured.func.name} is called inside a transform of jax: {text}", None, hint)
+
+
+@raises_for_user
+def inlined(version, leaves, given, options):
+    """The results of a program on what stands in a trace of jax's."""
+    captured, func = version.captured, version.func
+    written = [i for i in captured.writes if isinstance(leaves[i], np.ndarray)]
+    if written:
+        text = "it changes an argument that is an ndarray, which would happen once, as jax traces"
+        raise UnsupportedError(inside(version, text, "Write x = x.copy() first, and return it."))
+    try:
+        raw = program_of(version, options)(*map(dispatch.operand, leaves, [p.type for p in func.params]))
+    except embedded.ActsInOrder:
+        text = "jax.vmap has no order in which its lanes print, draw or write"
+        raise UnsupportedError(inside(version, text, BATCHED)) from None
+    if captured.checks:
+        *raw, status = raw
+        if CHECKS.get():
+            failing.raise_where_failed(status, lambda number: failure(captured.checks, number)[1])
+    return handed(version, raw, leaves, given)
+
+
+def program_of(version, options):
+    """The program as a function of jax values, one for each setting of 64-bit types."""
+    short = dispatch.is_short()
+    if short not in version.embedded:
+        version.embedded[short] = embedded.Embedded(
+            version.func, derived, short, options, bool(version.captured.checks)
+        )
+    return version.embedded[short]
+
+
+def handed(version, raw, leaves, given):
+    """What the function returns, around the results of its program."""
+    captured = version.captured
+    values = list(raw[: captured.values])
+    try:
+        made = captured.rebuild([leaf(o, values, leaves) for o in captured.outs])
+    except dispatch.UNKNOWN:
+        text = "how long a result is, or which array it is a part of, is known only when it runs"
+        raise UnsupportedError(inside(version, text, RETURNED)) from None
+    return made if captured.given is None else apply_container_changes(made, captured.given, given)
+
+
+def leaf(out, values, leaves):
+    if out.how == "chosen":
+        return dispatch.chosen(values[out.index], [leaf(o, values, leaves) for o in out.object])
+    if out.how == "object":
+        return out.object
+    if out.how == "copy":
+        return out.object.copy()
+    if out.how == "outside":
+        return out.object.get()
+    return follow(leaves[out.index] if out.how == "argument" else values[out.index], out.chain, values)
