@@ -7,6 +7,7 @@ from .tracer.api.custom import custom_jvp, custom_vjp
 from .tracer.api.devices import devices
 from .tracer.api.flow import checkpoint, stop_gradient
 from .tracer.api.foreign import from_jax
+from .tracer.api.from_text import from_ir
 from .tracer.api.implicit import implicit_root
 from .tracer.api.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.api.jit import jit
@@ -41,9 +42,8 @@ __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "ExportError", "Fallback", "LeakError", "NumericalError",
     "Profile", "ShapeError",
     "UnsupportedError", "WengertError",
-    "checkpoint", "custom_jvp", "custom_vjp", "devices",
-    "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
-    "jacfwd", "jacrev",
+    "checkpoint", "custom_jvp", "custom_vjp", "devices", "from_ir", "from_jax", "grad", "hessian", "hvp",
+    "implicit_root", "implicit_solve", "jacfwd", "jacrev",
     "jit", "jvp", "linearize", "load", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
     "to_jax", "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

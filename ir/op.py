@@ -27,6 +27,7 @@ REAL, NUMBER = INTEGER + FLOAT, INTEGER + FLOAT + COMPLEX
 ANY = BOOL + NUMBER
 
 OPS: dict[str, Op] = {}  # name -> Op, in order of declaration
+FUNCTIONS: dict[str, Any] = {}  # name -> a function of numbers that programs may hold, which all processes have
 
 
 Types: TypeAlias = tuple[Tensor, ...]

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from ..op import case, op, require
+from ..op import FUNCTIONS, case, op, require
 from ..types import Tensor
 
 
@@ -106,6 +106,7 @@ class Pointwise:
 
     def __init__(self, name, function, *slopes):
         self.__name__, self.function, self.slopes = name, function, slopes
+        FUNCTIONS.setdefault(name, self)
 
     def __call__(self, *arrays):
         return self.function(*arrays)

@@ -13,7 +13,7 @@ import types
 
 import numpy as np
 
-from ...ir.core import Func, Lit
+from ...ir.equality import same_function
 from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
 from ..capture.capture import Captured
@@ -199,44 +199,6 @@ def reads_again(said, roots):
 
 
 # -- programs --------------------------------------------------------------------------------------
-
-
-def same_function(f, g):
-    """Whether two functions are the same, equation by equation and number by number. Regions have names in memory
-    only."""
-    if len(f.params) != len(g.params) or len(f.eqns) != len(g.eqns):
-        return False
-    known = dict(zip(f.params, g.params))
-
-    def same(xs, ys):
-        return len(xs) == len(ys) and all(x is y if isinstance(x, Lit) else known.get(x) is y for x, y in zip(xs, ys))
-
-    if any(p.type is not q.type for p, q in known.items()):
-        return False
-    for a, b in zip(f.eqns, g.eqns):
-        if (
-            a.op is not b.op
-            or a.attrs.keys() != b.attrs.keys()
-            or not same(a.operands, b.operands)
-            or len(a.results) != len(b.results)
-        ):
-            return False
-        if not all(equal(v, b.attrs[k]) for k, v in a.attrs.items()) or any(
-            r.type is not s.type for r, s in zip(a.results, b.results)
-        ):
-            return False
-        known.update(zip(a.results, b.results))
-    return same(f.results, g.results)
-
-
-def equal(a, b):
-    """Whether two attributes are the same."""
-    if isinstance(a, Func):
-        return isinstance(b, Func) and same_function(a, b)
-    if isinstance(a, tuple | list):
-        return isinstance(b, tuple | list) and len(a) == len(b) and all(map(equal, a, b))
-    a = a.item() if isinstance(a, np.generic) else a
-    return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, float | complex) else a == b)
 
 
 def text_of(func):

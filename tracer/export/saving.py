@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,7 @@ class Written:
             "layout": [i for i in captured.layout if i < count],
             "relied": [[i, what_said(what), bool(answer)] for i, what, answer in captured.relied if i < count],
             "checks": [self.check_said(c) for c in captured.checks],
-            "frozen": [cut_text(r.describe(), 200) for r in (*frozen, *arrays)],
+            "frozen": [cut_text(r.describe(), 200) for r in (*frozen, *arrays) if type(r.value) is not ModuleType],
             "notes": [str(note) for note in captured.notes],
         }
         return head, {STABLEHLO: data, TEXT: show(self.func).encode()}
