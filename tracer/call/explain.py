@@ -89,7 +89,7 @@ def _asked_for(compiled):
     asked += ["promote='weak'"] if compiled.promote != "numpy" else []
     device = compiled.device
     if device is not None:
-        asked.append(f"mesh of {device.text()}" if isinstance(device, Placement) else f"device={device_name(device)!r}")
+        asked += [] if isinstance(device, Placement) else [f"device={device_name(device)!r}"]
     return [f"  asked for    {', '.join(asked)}"] if asked else []
 
 

@@ -42,7 +42,7 @@ def devices_json(subject: Subject, names: list[str]) -> dict[str, Any] | None:
     if laid is None:
         return None
     device, func = subject.compiled.device, subject.func
-    module = parse_module(inspected(func, subject.compiled.native, subject.compiled.exact, laid).hlo())
+    module = parse_module(inspected(func, **subject.compiled.lowering(), laid=laid).hlo())
     found = collectives(module, device.mesh.devices.size)
     by_kind: dict[str, list[Any]] = collections.defaultdict(list)
     for c in found:
