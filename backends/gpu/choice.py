@@ -29,15 +29,13 @@ class Choice:
 
     @functools.cached_property
     def made(self):
-        return ptx(self.kernel, self.wanted)
+        """(name, text, None), or (None, None, why LLVM refuses)"""
+        try:
+            return *ptx(self.kernel, self.wanted), None
+        except RuntimeError as problem:
+            return None, None, f"LLVM refuses the kernel: {problem}"
 
-    @property
-    def name(self):
-        return self.made[0]
-
-    @property
-    def text(self):
-        return self.made[1]
+    name, text, refusal = (property(lambda self, n=n: self.made[n]) for n in range(3))
 
     @property
     def serial(self):
@@ -103,6 +101,8 @@ def kernel_forms(func):
         choice = None
         if eqn.op is loop:
             choice, reason = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+            if choice is not None and choice.refusal:
+                choice, reason = None, choice.refusal
             yield eqn, choice, reason
         if choice is None:
             for inner in eqn.regions():

@@ -1,6 +1,8 @@
 """Loops as kernels of a GPU: their values, by threads of the CPU that run the same LLVM IR (`tests/helpers/blocks.py`),
 what is proved of their trips, their PTX, and the program that calls them. There is no GPU."""
 
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -17,12 +19,15 @@ from wengert.backends.native import asked
 from wengert.backends.native.values import NotNative
 from wengert.backends.target import lowering_for
 from wengert.backends.xla.dispatch import wide
+from wengert.backends.xla.hlo_text import parse_module
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
 from wengert.ir.core import Builder, Lit
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, groups, loop
+from wengert.tracer.call import explain
+from wengert.tracer.plan.analysis import nests_by_target
 
 pytestmark = pytest.mark.skipif(ptx.refusal() is not None, reason=str(ptx.refusal()))
 
@@ -389,6 +394,26 @@ def test_programs_for_the_cpu_have_no_kernel():
     with wide():
         text = jax.jit(lambda *xs: lower(func, xs)).lower(*[a, a][: len(func.params)]).as_text()
     assert "ptx" not in text
+
+
+def test_plans_and_explanations_say_what_became_of_a_loop():
+    a = np.ones((9, 9))
+    f = jit(seidel)
+    func = f.ir(a, a)
+    (found,) = [c for _, c, _ in gpu.kernel_forms(func)]
+    ((name, (cost, _, places, told)),) = nests_by_target(func, True, Card()).items()
+    assert name == found.name and told == f"3 trips: {found.told()}" and cost.flops > 0 and places
+    assert nests_by_target(func, False, Card()) == {}
+    call = f'custom_call_target="__gpu$xla.gpu.ptx", backend_config={{name = "{name}", kernel_type = "ptx"}}'
+    module = parse_module(f"HloModule m\n\nENTRY %main (p: f64[4]) -> f64[4] {{\n  %p = f64[4]{{0}} parameter(0)\n"
+                          f"  ROOT %k = f64[4]{{0}} custom-call(%p), {call}\n}}\n")  # fmt: skip
+    assert module.computations[module.entry][-1].target == name
+    version = types.SimpleNamespace(func=func, engine=None)
+    (line,) = explain._loops(version, Card())
+    assert "test_gpu_kernels.py" in line and line.endswith(found.told())
+    big = np.ones((1500, 1500))
+    (line,) = explain._loops(types.SimpleNamespace(func=jit(smooth).ir(big, big), engine=None), Card())
+    assert "through XLA: one kernel would take" in line
 
 
 def test_text_within_quotes():
