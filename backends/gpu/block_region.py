@@ -17,6 +17,7 @@ from ..native.region import RegionEmitter, product_length
 from ..native.scatter import emit_scatter
 from ..native.skew import Skewed
 from ..native.values import Memory, Moved, NotNative, Register
+from .scattered import how_at_once
 from .spread import spread_trips
 
 DOT, DRAW, LOOP, MUL = (OPS[name] for name in ("dot_general", "draw", "loop", "mul"))
@@ -71,10 +72,14 @@ class BlockRegion(RegionEmitter):
         self.code.stores([shape[d] for d in axes], [*names.values()], lambda: body(index))
 
     def scattered(self, eqn, cell, indices, updates):
-        if updates.type.size > SCATTERED and not self.code.alone:
+        at_once = None if self.code.alone or updates.type.size <= FEW else how_at_once(eqn, cell.dtype)
+        if at_once is not None:
+            at_once(self, eqn, cell, indices, updates)
+        elif updates.type.size > SCATTERED and not self.code.alone:
             raise NotNative(f"a scatter of {updates.type.size} updates, which are made in order")
-        self.code.once(lambda: emit_scatter(self.code, eqn, cell, indices, updates))
-        cell.written()
+        else:
+            self.code.once(lambda: emit_scatter(self.code, eqn, cell, indices, updates))
+            cell.written()
 
     def computed(self, eqn, t, xs, cell):
         if eqn.op is DOT and t.size * product_length(eqn) > self.PRODUCT:

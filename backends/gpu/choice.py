@@ -17,6 +17,9 @@ MOST = 1024  # fact: threads of a block
 SMALL = 128  # bound: threads of a block whose threads have trips of their own
 
 
+ROUGH = 2  # bound: how much longer one kernel may take by estimate than those of loops within, of many launches
+
+
 class Choice:
     """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of
     XLA's own
@@ -29,15 +32,13 @@ class Choice:
 
     @functools.cached_property
     def made(self):
-        return ptx(self.kernel, self.wanted)
+        """(name, text, None), or (None, None, why LLVM refuses)"""
+        try:
+            return *ptx(self.kernel, self.wanted), None
+        except RuntimeError as problem:
+            return None, None, f"LLVM refuses the kernel: {problem}"
 
-    @property
-    def name(self):
-        return self.made[0]
-
-    @property
-    def text(self):
-        return self.made[1]
+    name, text, refusal = (property(lambda self, n=n: self.made[n]) for n in range(3))
 
     @property
     def serial(self):
@@ -79,7 +80,7 @@ def decided(types, attrs, exact):
     _, at_best = loop_seconds(attrs, seconds_as_kernel)
     try:
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
-        if best.code.cycles / CLOCK < at_best:
+        if best.code.cycles / CLOCK < min(through_xla, ROUGH * at_best):
             return Choice(best, launches, through_xla), None
     except NotNative as why:
         return None, str(why)
@@ -103,6 +104,8 @@ def kernel_forms(func):
         choice = None
         if eqn.op is loop:
             choice, reason = kernel_for([x.type for x in eqn.operands], eqn.attrs)
+            if choice is not None and choice.refusal:
+                choice, reason = None, choice.refusal
             yield eqn, choice, reason
         if choice is None:
             for inner in eqn.regions():
@@ -111,26 +114,35 @@ def kernel_forms(func):
 
 def forms(types, attrs, exact):
     """The kernels that a loop could be; NotNative where there is none."""
-    first = Kernel(loop, types, attrs, exact, MOST)
+    try:
+        first = Kernel(loop, types, attrs, exact, MOST)
+    except NotNative:  # perhaps a trip wants more memory than a thread has
+        first = Kernel(loop, types, attrs, exact, MOST, inner=False)
     threads = fitting(first.code.widest)
-    found = [first if threads == MOST else Kernel(loop, types, attrs, exact, threads)]
-    found += [Kernel(loop, types, attrs, exact, 1)] if 1 < threads <= SMALL else []
+    found = [first] if threads == MOST else made(types, attrs, exact, threads, inner=first.inner)
+    if 1 < threads <= SMALL:
+        found += made(types, attrs, exact, 1)
     waves = in_waves(types, attrs)
     if waves is not None:
         new, sure = waves
-        threads = fitting(Kernel(loop, types, new, exact, MOST, sure=sure).code.widest)
-        found.append(Kernel(loop, types, new, exact, threads, sure=sure))
+        wide = made(types, new, exact, MOST, sure=sure)
+        found += made(types, new, exact, fitting(wide[0].code.widest), sure=sure) if wide else []
     count = attrs["trips"] or attrs["bound"] or 1
     for form, size, blocks in (
         ("threads", SMALL, min(-(-count // SMALL), 8 * PROCESSORS)),
         ("blocks", fitting(width(attrs["body"])), min(count, PROCESSORS)),
     ):
         if blocks > 1 and attrs["test"] is None and size > 1:
-            try:
-                found.append(Kernel(loop, types, attrs, exact, size, form, blocks))
-            except NotNative:
-                continue
+            found += made(types, attrs, exact, size, form, blocks)
     return found
+
+
+def made(types, attrs, exact, threads, form="block", blocks=1, **options):
+    """[the kernel], or [] where there is none."""
+    try:
+        return [Kernel(loop, types, attrs, exact, threads, form, blocks, **options)]
+    except NotNative:
+        return []
 
 
 def fitting(widest):

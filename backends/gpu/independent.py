@@ -47,7 +47,7 @@ def number_total(body, p, r):
     users = [eqn for eqn in body.eqns if p in eqn.operands]
     if r is p and not users:
         return None
-    if len(users) == 2 and is_first(users, p, r) and body.results.count(r) == 1:
+    if len(users) == 2 and is_first(body, users, p, r):
         return FIRST
     if len(users) != 1 or users[0].results != (r,) or users[0].op not in TOTALS or users[0].operands.count(p) != 1:
         raise Together
@@ -58,17 +58,22 @@ def number_total(body, p, r):
     return OPS[TOTALS[users[0].op]]
 
 
-def is_first(users, p, r):
-    """Whether the two equations that read p make r the first number that is not 0."""
+def is_first(body, users, p, r):
+    """Whether the two equations that read p make r the first number that is not 0, and nothing else hangs on p."""
     asked, chosen = users
     if chosen.op is not SELECT or chosen.results != (r,) or asked.op is not EQ or p.type.kind not in "iu":
         return False
     truth, v, other = chosen.operands
     zero = [x for x in asked.operands if x is not p]
-    if other is not p or v is p or truth is p or len(zero) != 1 or not isinstance(zero[0], Lit) or zero[0].value != 0:
+    if other is not p or v is p or isinstance(truth, Lit):
+        return False
+    if len(zero) != 1 or not isinstance(zero[0], Lit) or zero[0].value != 0:
         return False
     (free,) = asked.results
-    return truth is free or (not isinstance(truth, Lit) and truth.eqn.op is AND and free in truth.eqn.operands)
+    once = lambda x: sum(eqn.operands.count(x) for eqn in body.eqns) + body.results.count(x) == 1
+    if not (once(r) and r in body.results and once(free) and once(truth)):
+        return False
+    return truth is free or truth.eqn is not None and truth.eqn.op is AND and free in truth.eqn.operands
 
 
 class Accesses:

@@ -25,13 +25,13 @@ class Kernel(Nest):
 
     "block": nothing: one block makes its trips in order, all threads at each; "blocks": blocks, each with all of its
     threads at one trip; "threads": the threads of all blocks. The last two are for trips that do not hang together;
-    sure: bodies of loops of which that is known.
+    sure: bodies of loops of which that is known; inner: whether a block's threads may have trips of inner loops.
     """
 
     REGION = BlockRegion
 
-    def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1, sure=()):
-        self.threads, self.form, self.blocks, self.sure = threads, form, blocks, sure
+    def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1, sure=(), inner=True):
+        self.threads, self.form, self.blocks, self.sure, self.inner = threads, form, blocks, sure, inner
         self.left = {}  # position of a number -> (reduction or FIRST, positions of its parts among the results)
         self.spread_out = False  # whether the outermost loop has been
         self.on_chip, self.free, self.own_room, self.sums = [], SHARED, PRIVATE, None

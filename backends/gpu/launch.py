@@ -31,6 +31,9 @@ def lowered_kernel(operands, attrs, other):
         return None
     types = [Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in operands]
     choice, reason = kernel_for(types, attrs)
+    if choice is not None:
+        reason = choice.refusal
+        choice = None if reason else choice
     if SETTINGS.log is not None:
         SETTINGS.log.append((attrs, reason))
     if choice is None:

@@ -48,7 +48,7 @@ class Cells:
     def read_rows(self, entering):
         """The row statements, in order, and which array each of the inner loop's states is."""
         version = {p: (k, 0) for k, p in enumerate(self.state)}  # value -> (array, stores so far)
-        self.rows, self.numbers = [], []
+        self.rows, self.numbers, known = [], [], set(self.body.params) - set(self.state)
         for eqn in self.body.eqns:
             if eqn is self.inner:
                 continue
@@ -56,8 +56,11 @@ class Cells:
                 k, n = version[eqn.operands[0]]
                 version[eqn.results[0]] = k, n + 1
                 self.rows.append((k, n, eqn))
-            elif eqn.results[0].type.size == 1 and not any(x in version for x in eqn.operands):
+            elif all(isinstance(x, Lit) or x in known for x in eqn.operands):
                 self.numbers.append(eqn)
+                known.update(eqn.results)
+            elif any(r.type.size == 1 for r in eqn.results):
+                raise Together  # of what is stored into meanwhile
         self.version = version
         stored = {k: sum(j == k for j, _, _ in self.rows) for k in range(self.carried)}
         self.order = []
@@ -65,6 +68,8 @@ class Cells:
             if x not in version or version[x][1] != stored[version[x][0]]:
                 raise Together
             self.order.append(version[x][0])
+        if any(not isinstance(x, Lit) and x not in known for x in (self.bound, *self.invariants)):
+            raise Together
         out = dict(zip(self.inner.results, self.order))
         if [out.get(r) for r in self.body.results] != list(range(self.carried)):
             raise Together

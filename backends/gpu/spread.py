@@ -32,7 +32,7 @@ def spread_trips(region, eqn, body, bound, invariants, start, step):
     if code.alone and not outermost or count is None:
         return None
     wide = width(body)
-    if not outermost and wide > count:
+    if not outermost and (wide > count or not nest.inner):
         return None
     nest.known.counter(body.params[0], bound)
     for p, x in zip(body.params[1:], invariants):

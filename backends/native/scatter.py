@@ -16,8 +16,12 @@ SCATTERS = {
 NOTHING = {OPS["scatter_add"]: 0, OPS["scatter_mul"]: 1}  # the update that changes nothing
 
 
-def emit_scatter(code, eqn, cell, indices, updates):
-    """Scatter into a cell that neither operand reads."""
+def emit_scatter(code, eqn, cell, indices, updates, leave=None, every=None):
+    """Scatter into a cell that neither operand reads.
+
+    leave(place, update, its index): emits what becomes of an update, if not that it is stored; every(shape, body):
+    emits `body(index)` for every update, if not in order.
+    """
     attrs, shape, size, d = eqn.attrs, eqn.results[0].type.shape, updates.type.shape, cell.dtype
     offsets = attrs["offset_dims"]
     free = [a for a in range(len(shape)) if a not in attrs["collapsed"] and a not in attrs["operand_batch"]]
@@ -57,13 +61,15 @@ def emit_scatter(code, eqn, cell, indices, updates):
         if valid is not None:
             only_if(valid)
         new = elements.get(updates, index)
-        place = offset(shape, at)
-        old = None if eqn.op is OPS["scatter"] else code.load(cell.pointer, d, place)
-        code.store(cell.pointer, d, place, SCATTERS[eqn.op](code, d, old, new))
+        (leave or stored)(offset(shape, at), new, index)
         if after is not None:
             code.jump(after)
             code.begin(after)
         return ()
+
+    def stored(place, new, _):
+        old = None if eqn.op is OPS["scatter"] else code.load(cell.pointer, d, place)
+        code.store(cell.pointer, d, place, SCATTERS[eqn.op](code, d, old, new))
 
     def nested(axes, index):
         axis, *rest = axes or [None]
@@ -81,7 +87,10 @@ def emit_scatter(code, eqn, cell, indices, updates):
         code.count_up(low, high, lambda _: put(tuple(at), known), name=t)
         return ()
 
-    nested([k for k in order if size[k] != 1], [IndexForm()] * len(size))
+    if every is not None:
+        every(size, lambda index: put(index, {}))
+    else:
+        nested([k for k in order if size[k] != 1], [IndexForm()] * len(size))
     cell.written()
 
 

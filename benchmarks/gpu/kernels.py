@@ -1,5 +1,5 @@
-"""Launches of NPBench's kernels with loops, forward and gradient, through XLA's own kernels and with loops as kernels of
-ours (`backends/gpu`), compiled for a graphics card that need not be here.
+"""Launches of NPBench's kernels with loops, forward and gradient, through XLA's own kernels and with loops as kernels
+of ours (`backends/gpu`), compiled for a graphics card that need not be here.
 
     pip install jax==X jax-cuda12-plugin==X jax-cuda12-pjrt==X llvmlite        # of one version; see target.py
     git clone https://github.com/spcl/npbench
@@ -30,7 +30,8 @@ from wengert.benchmarks.timing import table
 from wengert.ir.ops.control import loop
 from wengert.ir.walk import every_equation
 
-HEAD = ["kernel", "what", "steps", "xla: launches", "waits", "a step", "s", "ours: launches", "waits", "a step", "s", "kernels"]
+HEAD = ["kernel", "what", "steps", "xla: launches", "waits", "a step", "s"]
+HEAD += ["ours: launches", "waits", "a step", "s", "kernels"]
 
 
 def outermost(func):
@@ -66,7 +67,8 @@ def row_of(subject, device, told):
     row.append(f"{sum(choice is not None for _, choice, _ in forms)} of {len(forms)}")
     if told:
         for eqn, choice, reason in forms:
-            print(f"  {subject.name} {subject.what}, {eqn.source}: {reason if choice is None else choice.told()}", flush=True)
+            what = reason if choice is None else choice.told()
+            print(f"  {subject.name} {subject.what}, {eqn.source}: {what}", flush=True)
     return row
 
 

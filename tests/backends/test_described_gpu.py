@@ -11,6 +11,7 @@ import pytest
 
 from wengert import jit
 from wengert.backends import target
+from wengert.backends.gpu import ptx
 from wengert.backends.xla.inspected import inspected
 from wengert.benchmarks.gpu.launches import GRAPH, launches_of
 
@@ -108,7 +109,9 @@ COMPILED = """
 import json, sys
 import numpy as np
 from wengert import grad, jit
+from wengert.backends.xla.inspected import inspected
 from wengert.benchmarks.gpu.compiled import compiled_for
+from wengert.benchmarks.gpu.launches import launches_of
 from wengert.benchmarks.gpu.target import described
 
 def steps(a, b):
@@ -124,7 +127,9 @@ found = {}
 for card, device in cards.items():
     for name, f in (("forward", steps), ("gradient", grad(steps))):
         made = compiled_for(device, f, x, x.copy())
-        found[f"{card} {name}"] = made.launches.launches, made.launches.callbacks, "wengert_nest" in made.text
+        trips = launches_of(inspected(jit(f, device=device).ir(x, x.copy()), native=False, device=device).hlo()).launches
+        native = 'custom_call_target="wengert_nest' in made.text  # of the CPU
+        found[f"{card} {name}"] = trips, made.launches.callbacks, native, made.launches.launches, "gpu.ptx" in made.text
 plan = str(jit(steps, device=cards["sm_90"]).plan(x, x.copy()))
 print(json.dumps([found, "7 trips" in plan]))
 """
@@ -145,8 +150,10 @@ def test_programs_compile_for_both_cards():
     found, planned = json.loads(done.stdout.splitlines()[-1])
     assert planned
     assert set(found) == {f"{card} {what}" for card in ("sm_80", "sm_90") for what in ("forward", "gradient")}
-    for launches, callbacks, native in found.values():
-        assert launches > 14 and callbacks == 0 and not native
+    for trips, callbacks, native, launches, kernel in found.values():
+        assert trips > 14 and callbacks == 0 and not native
+        assert launches < trips if ptx.refusal() is None else launches == trips
+        assert kernel == (ptx.refusal() is None)
 
 
 def test_a_plan_is_of_the_device_that_is_asked_for():

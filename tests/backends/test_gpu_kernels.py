@@ -1,6 +1,8 @@
 """Loops as kernels of a GPU: their values, by threads of the CPU that run the same LLVM IR (`tests/helpers/blocks.py`),
 what is proved of their trips, their PTX, and the program that calls them. There is no GPU."""
 
+import types
+
 import jax
 import numpy as np
 import pytest
@@ -17,12 +19,16 @@ from wengert.backends.native import asked
 from wengert.backends.native.values import NotNative
 from wengert.backends.target import lowering_for
 from wengert.backends.xla.dispatch import wide
+from wengert.backends.xla.hlo_text import parse_module
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
 from wengert.ir.core import Builder, Lit
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, groups, loop
+from wengert.ir.types import Tensor
+from wengert.tracer.call import explain
+from wengert.tracer.plan.analysis import nests_by_target
 
 pytestmark = pytest.mark.skipif(ptx.refusal() is not None, reason=str(ptx.refusal()))
 
@@ -124,6 +130,32 @@ def test_a_thread_sees_what_others_stored_before_a_barrier():
         assert all(map(alike, got, want))
 
 
+@pytest.mark.parametrize("unique, name", [(False, "scatter"), (True, "scatter"), (False, "scatter_add"), (True, "scatter_mul")])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c16"])
+def test_updates_of_a_scatter_are_made_at_once(name, unique, dtype):
+    """Rows of a matrix, several of them at one place; indices out of the array are dropped."""
+    g, d = np.random.default_rng(0), np.dtype(dtype)
+    x, u = (g.integers(-9, 9, s).astype(d) for s in ((20, 3), (40, 3)))
+    k = g.permutation(40)[:, None] if unique else g.integers(0, 25, (40, 1))
+    dims = {"offset_dims": (1,), "collapsed": (0,), "start_index_map": (0,), "operand_batch": (), "indices_batch": ()}
+    build, body = Builder("f"), Builder("body")
+    with build:
+        params = [build.param(Tensor(v.shape, v.dtype)) for v in (k, u, x)]
+        with body:
+            _, ks, us, xs = (body.param(t) for t in (COUNTER, *(p.type for p in params)))
+            out = body.emit(OPS[name], (xs, ks, us), {"mode": "drop", "unique": unique, **dims})
+        attrs = {"body": body.finish((out,)), "test": None, "trips": 2, "carried": 1, "bound": None}
+        func = build.finish(build.emit(loop, params, attrs))
+    want = evaluate(func, [k, u, x])
+    for threads in (8, 1):
+        got, ran = with_kernels(func, [k, u, x], threads=threads)
+        assert ran["kernel"] or name == "scatter_add" and d.kind == "c" and threads > 1
+        assert alike(got[0], want[0])
+    with exactly(True):
+        got, ran = with_kernels(func, [k, u, x], exact=True, threads=8)
+        assert alike(got[0], want[0])
+
+
 # -- trips that do not hang together ---------------------------------------------------------------
 
 
@@ -189,6 +221,25 @@ def test_an_index_that_would_be_clamped_is_another_trips_too():
         for form in FORMS[:2]:
             got, ran = with_kernels(stored(x, shift), [np.zeros(6)], **form)
             assert got[0].tolist() == want and ran["kernel"]
+
+
+def test_a_status_on_which_something_else_hangs_is_no_first_one():
+    """Trips behind a failure store something else."""
+    build, body = Builder("f"), Builder("body")
+    with build:
+        p, x = build.param(COUNTER), build.param(jit(lambda x: x).ir(np.zeros(6)).params[0].type)
+        with body:
+            i, q, y = body.param(COUNTER), body.param(COUNTER), body.param(x.type)
+            free = OPS["eq"](q, Lit(0, COUNTER))
+            r = OPS["select"](OPS["and"](OPS["ge"](i, Lit(2, COUNTER)), free), OPS["add"](i, Lit(1, COUNTER)), q)
+            one = OPS["reshape"](OPS["cast"](free, dtype=np.dtype("f8")), shape=(1,))
+            out = r, OPS["dynamic_update_slice"](y, one, i)
+        attrs = {"body": body.finish(out), "test": None, "trips": 6, "carried": 2, "bound": None}
+        func = build.finish(build.emit(loop, (p, x), attrs))
+    assert known_totals(only_loop(func)) is None
+    for form in FORMS:
+        got, _ = with_kernels(func, [np.int64(0), np.zeros(6)], **form)
+        assert got[0] == 3 and got[1].tolist() == [1, 1, 1, 0, 0, 0]
 
 
 def looked_up(table, k):
@@ -357,6 +408,22 @@ def test_functions_of_the_c_library_want_libdevice(monkeypatch):
     assert "libdevice" in reason
 
 
+def test_rows_too_large_for_a_thread_are_the_blocks():
+    """As many trips as elements of a row, which is needed as it was."""
+
+    def turned(a):
+        a = a.copy()
+        for _ in range(5):
+            for i in range(300):
+                a[i] = (a[i] + a[i, ::-1]).cumsum()[::-1] + a[i, ::-1]
+        return a
+
+    a = np.random.default_rng(0).normal(size=(300, 300))
+    func = jit(turned).ir(a)
+    for _, found, reason in gpu.kernel_forms(func):
+        assert found is not None or "room" not in reason
+
+
 def test_large_bodies_are_left_to_xla():
     a = np.ones((1500, 1500))
     ((_, found, reason),) = gpu.kernel_forms(jit(smooth).ir(a, a))
@@ -389,6 +456,26 @@ def test_programs_for_the_cpu_have_no_kernel():
     with wide():
         text = jax.jit(lambda *xs: lower(func, xs)).lower(*[a, a][: len(func.params)]).as_text()
     assert "ptx" not in text
+
+
+def test_plans_and_explanations_say_what_became_of_a_loop():
+    a = np.ones((9, 9))
+    f = jit(seidel)
+    func = f.ir(a, a)
+    (found,) = [c for _, c, _ in gpu.kernel_forms(func)]
+    ((name, (cost, _, places, told)),) = nests_by_target(func, True, Card()).items()
+    assert name == found.name and told == f"3 trips: {found.told()}" and cost.flops > 0 and places
+    assert nests_by_target(func, False, Card()) == {}
+    call = f'custom_call_target="__gpu$xla.gpu.ptx", backend_config={{name = "{name}", kernel_type = "ptx"}}'
+    module = parse_module(f"HloModule m\n\nENTRY %main (p: f64[4]) -> f64[4] {{\n  %p = f64[4]{{0}} parameter(0)\n"
+                          f"  ROOT %k = f64[4]{{0}} custom-call(%p), {call}\n}}\n")  # fmt: skip
+    assert module.computations[module.entry][-1].target == name
+    version = types.SimpleNamespace(func=func, engine=None)
+    (line,) = explain._loops(version, Card())
+    assert "test_gpu_kernels.py" in line and line.endswith(found.told())
+    big = np.ones((1500, 1500))
+    (line,) = explain._loops(types.SimpleNamespace(func=jit(smooth).ir(big, big), engine=None), Card())
+    assert "through XLA: one kernel would take" in line
 
 
 def test_text_within_quotes():

@@ -91,6 +91,11 @@ class NestProgram:
                 out.append(f"{pad}    {row} = {self.damped(f'{row} + {other}')}")
         if r.random() < 0.2:
             inner = r.choice([f"for j in range(min(i, {self.m})):", f"for j in range(i % {self.m}, {self.m}):"])
+        if r.random() < 0.2:
+            before, used = r.choice([(f"c = a[{i()}, 0]", "c"), ("c = b[i, 0] * 2", "c"), ("c = b[i] + a[i]", "c[j]"),
+                                     ("c = b[i] * 2", "c[j]"), ("c = a[i].max()", "c")])  # fmt: skip
+            out.append(f"{pad}    {before}")
+            cells.append(used)
         out.append(f"{pad}    {inner}")
         for _ in range(r.randint(1, 3)):
             target = "a[i, j]" if alone else r.choice(["a[i, j]", "a[i, j]", f"a[{i()}, {j()}]", "b[i, j]", "x[i]", "y[j]", "s", "m"])

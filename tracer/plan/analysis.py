@@ -78,7 +78,8 @@ def nests_by_target(func: Func, is_native: bool, device: Any = None) -> dict[str
         for eqn, choice, _ in gpu.kernel_forms(func):
             if choice is not None:
                 lines = nest_lines(eqn)
-                found[choice.name] = lines_total(lines), lines, list(lines), choice.told()
+                told = f"{nest_text(eqn).partition(':')[0]}: {choice.told()}"
+                found[choice.name] = lines_total(lines), lines, list(lines), told
     for eqn, nest in native.listed_nests(func) if on == "cpu" else ():
         lines = nest_lines(eqn)
         found[native.target_name(nest)] = lines_total(lines), lines, list(lines), nest_text(eqn)
