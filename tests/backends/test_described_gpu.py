@@ -2,6 +2,7 @@
 where it is installed (`benchmarks/gpu/target.py` says how)."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -130,17 +131,22 @@ print(json.dumps([found, "7 trips" in plan]))
 """
 
 
+def by_itself(code):
+    """A script in a process of its own: plugins are looked for once a process."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+
+
 def installed():
-    """Whether the compiler is there, asked in a process of its own: its plugin is looked for once a process."""
-    code = "from wengert.benchmarks.gpu.target import refusal; print(refusal() or '')"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+    """Why the compiler is not there, or ""."""
+    return by_itself("from wengert.benchmarks.gpu.target import refusal; print(refusal() or '')").stdout.strip()
 
 
 @pytest.mark.slow
 def test_programs_compile_for_both_cards():
     if why := installed():
         pytest.skip(why)
-    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    done = by_itself(COMPILED)
     assert done.returncode == 0, done.stderr
     found, planned = json.loads(done.stdout.splitlines()[-1])
     assert planned
