@@ -8,6 +8,7 @@ import sys
 
 SCRIPT = """
 import json
+import warnings
 import jax
 import numpy as np
 from wengert import grad, jit, vmap
@@ -61,6 +62,13 @@ def checked(x, i):
     return x[i]
 
 
+def drawn(x):
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        x = x + rng.normal(size=len(x))
+    return x
+
+
 x = np.linspace(-1.0, 2.0, 64)
 there = jax.device_put(x, second)
 for f in (steps, swept, until, by_value, positive, outside, np.sort, np.linalg.norm):
@@ -80,6 +88,9 @@ try:
     print(run(there, 64))
 except IndexError as error:
     found["out of bounds"] = [str(error).startswith("index 64"), True, True]
+with warnings.catch_warnings():
+    warnings.simplefilter("error")  # it would run as plain Python
+    note("draws in a loop", jit(drawn, device="cpu:1")(x), drawn(x), stays=False)
 written = x.copy()
 jit(lambda a: a.__setitem__(slice(2, 5), 7.0), device="cpu:1")(written)
 found["written"] = [bool((written[2:5] == 7.0).all()), True, True]
@@ -94,5 +105,5 @@ def test_programs_of_arrays_on_another_device():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found) == 8 * 2 + 3 + 4
+    assert len(found) == 8 * 2 + 3 + 5
     assert {name: told for name, told in found.items() if not all(told)} == {}
