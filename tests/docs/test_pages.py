@@ -13,7 +13,7 @@ from wengert.tracer.common import errors
 
 DOCS = ROOT / "docs"
 FOLDERS = sorted(p.relative_to(DOCS).as_posix() for folder in ("guide", "migration") for p in (DOCS / folder).glob("*.md"))
-SINGLE = ["index.md", "first_steps.md", "errors.md", "export.md", "ir_text.md", "way_of_a_call.md"]
+SINGLE = ["index.md", "first_steps.md", "errors.md", "export.md", "gpu.md", "ir_text.md", "way_of_a_call.md"]
 NAMES = [*SINGLE, *(name for name in FOLDERS if not name.endswith("/index.md"))]
 
 

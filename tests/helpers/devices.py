@@ -10,7 +10,6 @@ after nine minutes, so that one command of ten ends with its summary.
 """
 
 import os
-import re
 import sys
 import time
 
@@ -49,8 +48,36 @@ TELLING = (  # of a run on a device, from the most telling on; what is in none o
     "compat/",
     "ir/",
 )
-ELSEWHERE = {}  # the beginning of a test's name -> why it says nothing off the CPU
+MACHINE_CODE = "loops are machine code of ours on CPUs alone"
+AS_NUMPY = "programs run as generated NumPy on CPUs alone"
+SPELLINGS = "it looks for forms that are for XLA's CPU compiler"
+ELSEWHERE = {  # how a test's name begins -> why it says nothing off the CPU
+    "backends/test_native": MACHINE_CODE,
+    "backends/test_nests.py": MACHINE_CODE,
+    "backends/test_stages.py": MACHINE_CODE,
+    "backends/test_long_lines_of_numbers.py": MACHINE_CODE,
+    "backends/test_engine.py": AS_NUMPY,
+    "backends/test_straight.py": AS_NUMPY,
+    "backends/test_forked.py": "children without XLA answer as generated NumPy, on CPUs alone",
+    "backends/test_materialize.py": SPELLINGS,
+    "backends/test_spelling.py": SPELLINGS,
+    "backends/test_user_lines.py": "the texts are those of the CPU",
+    "backends/test_raising.py": "the foreign function that raises is machine code of ours",
+    "backends/test_described_gpu.py": "there it is described, here it is",
+    "backends/test_lowering.py::test_a_form_for_the_platform": SPELLINGS,
+    "tracer/call/test_contest.py": AS_NUMPY,
+    "tracer/call/test_interrupts.py": "calls that XLA runs on the thread that calls are those of CPUs",
+}
 FORMS = "like-gpu"
+NAN, TINY = "XLA's CPU compiler loses NaN there", "XLA's CPU compiler takes the smallest numbers for 0 there"
+MISTAKEN = {  # how a test's name begins -> what XLA's CPU compiler gets wrong in the forms that are not for it
+    "backends/test_lowering.py::test_extremes_of_large_arrays_are_nan": NAN,
+    "backends/test_lowering.py::test_reductions_of_every_form": "XLA's CPU compiler sums float32 from one end there",
+    "backends/test_restored.py::test_nan_is_where_it_has_to_be": NAN,
+    "backends/test_sorting.py::test_orders": TINY,
+    "backends/test_sorting.py::test_rows_along": TINY,
+    "backends/test_sorting.py::test_wide_digits": TINY,
+}
 
 
 def add_options(parser):
@@ -102,8 +129,9 @@ def select(config, items):
         (kept if of_device else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = sorted(kept, key=lambda item: rank(name_of(item)))
-    for item in items if not device.startswith("cpu") else ():
-        why = next((why for part, why in ELSEWHERE.items() if re.match(part, name_of(item))), None)
+    table = {} if device.startswith("cpu") else ELSEWHERE | (MISTAKEN if device == FORMS else {})
+    for item in items if table else ():
+        why = next((why for part, why in table.items() if name_of(item).startswith(part)), None)
         if why is not None:
             item.add_marker(pytest.mark.skip(reason=why))
 

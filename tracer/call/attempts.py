@@ -28,6 +28,7 @@ from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
 from ..regions.budget import limited, spend_equations
 from ..rules import rules
+from ..sharding.placement import Placement
 from ..values.acting import acts, refuse_effects
 from ..values.speculate import Speculation
 from ..values.status import PASSED
@@ -215,8 +216,10 @@ class Attempts:
     def outside(self, arguments, promoted, frozen):
         """What a trace begins with knowing of the world: the function, the static arguments, and the ways to both."""
         compiled, made = self.compiled, Outside(arguments, promoted, frozen=frozen)
+        device = compiled.device
+        on_cpu = device is None or device.platform == "cpu" and not isinstance(device, Placement)
         made.of_jax = not self.numpy
-        made.draws.begin_trace(self.falls_back(), compiled.native and compiled.device is None)
+        made.draws.begin_trace(self.falls_back(), compiled.native and on_cpu)
         known = [(compiled.name, compiled.function), *((n, present(x)) for n, x in self.static.items())]
         made.names.update((id(x), (x, name)) for name, x in known)
         if compiled.cell is not None and compiled.cell.object is not None:
