@@ -62,21 +62,79 @@ def adam(w, g, m, s):
 
 def functions(x):
     y = abs(x) + 1
-    return (np.sin(x) + np.exp(x) + np.tanh(x) + np.log(y) + np.arctan2(x, y) + np.sqrt(y) + np.cbrt(x) + np.exp2(x) + np.log1p(y) + np.log2(y) + np.sinh(x)
-            + np.hypot(x, y) + np.logaddexp(x, y) + np.arcsinh(x) + np.floor(x) + x // 2 + x % 2 + np.radians(x) + y**2.5 + x**3 + np.sinc(x))  # fmt: skip
+    return (
+        np.sin(x)
+        + np.exp(x)
+        + np.tanh(x)
+        + np.log(y)
+        + np.arctan2(x, y)
+        + np.sqrt(y)
+        + np.cbrt(x)
+        + np.exp2(x)
+        + np.log1p(y)
+        + np.log2(y)
+        + np.sinh(x)
+        + np.hypot(x, y)
+        + np.logaddexp(x, y)
+        + np.arcsinh(x)
+        + np.floor(x)
+        + x // 2
+        + x % 2
+        + np.radians(x)
+        + y**2.5
+        + x**3
+        + np.sinc(x)
+    )
 
 
 PROGRAMS = {
-    "arithmetic": (lambda x: 2 * x + 1.5 - x / 3, X), "mean": (lambda x: x.mean(0) + x.mean(), X), "std": (lambda x: x.std(1, ddof=1) + x.var(), X), "layer norm": (layer_norm, X),
-    "softmax": (softmax, X), "cross entropy": (cross_entropy, W, X), "attention": (attention, X), "stencil": (stencil, X), "recurrence": (recurrence, V), "while": (halved, V), "functions": (functions, X),
-    "rows": (lambda x: x[LABELS[:3]] * x.shape[0] + x[np.arange(8), x.argmax(1)][:3, None], X), "sorted": (lambda x: np.sort(x, 1) + x[np.argsort(x[:, 0])], X), "cumulated": (lambda x: np.cumsum(x, 1) + np.cumprod(x, 0), X),
-    "ranges": (lambda x: x * np.linspace(0, 1, 6, dtype=F4) + np.arange(6, dtype=F4), X), "norms": (lambda x: np.linalg.norm(x) + np.linalg.norm(x, axis=1), X), "systems": (lambda w, v: np.linalg.solve(w, v) + np.linalg.inv(w)[0] + np.linalg.det(w), W, V),
-    "factors": (lambda w: np.linalg.svd(w)[1] + np.linalg.eigh(w + w.T)[0] + np.linalg.cholesky(w @ w.T)[0], W), "transform": (lambda x: abs(np.fft.rfft(x)), X), "convolution": (lambda v: np.convolve(v, v[:3]), V),
-    "quantiles": (lambda x: np.median(x) + np.percentile(x, 30), X), "where": (lambda x: np.where(x > 0, x, 0.5) + np.clip(x, 0, 1), X), "nan": (lambda x: np.nanmean(x) + np.nanstd(x, 0), X), "counted": (lambda x: x.mean(where=x > 0), X),
-    "optimiser": (adam, V, V, V, abs(V)), "batch": (vmap(lambda v: (v * v).sum() / len(v)), X), "drawn": (lambda v: v + np.random.default_rng(0).standard_normal(6, dtype=F4), V), "einsum": (lambda x: np.einsum("ij,kj->ik", x, x), X),
+    "arithmetic": (lambda x: 2 * x + 1.5 - x / 3, X),
+    "mean": (lambda x: x.mean(0) + x.mean(), X),
+    "std": (lambda x: x.std(1, ddof=1) + x.var(), X),
+    "layer norm": (layer_norm, X),
+    "softmax": (softmax, X),
+    "cross entropy": (cross_entropy, W, X),
+    "attention": (attention, X),
+    "stencil": (stencil, X),
+    "recurrence": (recurrence, V),
+    "while": (halved, V),
+    "functions": (functions, X),
+    "rows": (lambda x: x[LABELS[:3]] * x.shape[0] + x[np.arange(8), x.argmax(1)][:3, None], X),
+    "sorted": (lambda x: np.sort(x, 1) + x[np.argsort(x[:, 0])], X),
+    "cumulated": (lambda x: np.cumsum(x, 1) + np.cumprod(x, 0), X),
+    "ranges": (lambda x: x * np.linspace(0, 1, 6, dtype=F4) + np.arange(6, dtype=F4), X),
+    "norms": (lambda x: np.linalg.norm(x) + np.linalg.norm(x, axis=1), X),
+    "systems": (lambda w, v: np.linalg.solve(w, v) + np.linalg.inv(w)[0] + np.linalg.det(w), W, V),
+    "factors": (lambda w: np.linalg.svd(w)[1] + np.linalg.eigh(w + w.T)[0] + np.linalg.cholesky(w @ w.T)[0], W),
+    "transform": (lambda x: abs(np.fft.rfft(x)), X),
+    "convolution": (lambda v: np.convolve(v, v[:3]), V),
+    "quantiles": (lambda x: np.median(x) + np.percentile(x, 30), X),
+    "where": (lambda x: np.where(x > 0, x, 0.5) + np.clip(x, 0, 1), X),
+    "nan": (lambda x: np.nanmean(x) + np.nanstd(x, 0), X),
+    "counted": (lambda x: x.mean(where=x > 0), X),
+    "optimiser": (adam, V, V, V, abs(V)),
+    "batch": (vmap(lambda v: (v * v).sum() / len(v)), X),
+    "drawn": (lambda v: v + np.random.default_rng(0).standard_normal(6, dtype=F4), V),
+    "einsum": (lambda x: np.einsum("ij,kj->ik", x, x), X),
     "integers of a few bits": (lambda x: x * np.int16(3) + LABELS.astype(np.uint8)[:6], X),
-}  # fmt: skip
-SLOPES = ["cross entropy", "attention", "layer norm", "stencil", "recurrence", "while", "functions", "std", "norms", "systems", "sorted", "cumulated", "convolution", "where", "einsum"]
+}
+SLOPES = [
+    "cross entropy",
+    "attention",
+    "layer norm",
+    "stencil",
+    "recurrence",
+    "while",
+    "functions",
+    "std",
+    "norms",
+    "systems",
+    "sorted",
+    "cumulated",
+    "convolution",
+    "where",
+    "einsum",
+]
 
 
 def wide_in(f, *args):

@@ -9,9 +9,13 @@ from wengert import jit
 from wengert.backends.xla.narrowing import is_narrowing, rounded_as
 
 CASTS = [
-    (np.float32, ml_dtypes.bfloat16), (np.float32, ml_dtypes.float8_e4m3fn), (np.float32, ml_dtypes.float8_e5m2),
-    (np.float32, np.float16), (np.float64, np.float16), (np.float64, np.float32),
-]  # fmt: skip
+    (np.float32, ml_dtypes.bfloat16),
+    (np.float32, ml_dtypes.float8_e4m3fn),
+    (np.float32, ml_dtypes.float8_e5m2),
+    (np.float32, np.float16),
+    (np.float64, np.float16),
+    (np.float64, np.float32),
+]
 
 
 def numbers(wide, rng):

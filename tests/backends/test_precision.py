@@ -59,7 +59,16 @@ def test_derivatives_are_of_it_too(program, x):
 
 def test_what_is_made_of_a_function_has_its_precision(x):
     f = jit(lambda x: x @ x, precision="default", exact=False)
-    made = [grad(lambda x: 1.0), value_and_grad(lambda x: 1.0), jit(f, exact=False), vmap(f), jacfwd(f), grad(f), vjp(f, x)[1].half.compiled, linearize(f, x)[1].half.compiled]
+    made = [
+        grad(lambda x: 1.0),
+        value_and_grad(lambda x: 1.0),
+        jit(f, exact=False),
+        vmap(f),
+        jacfwd(f),
+        grad(f),
+        vjp(f, x)[1].half.compiled,
+        linearize(f, x)[1].half.compiled,
+    ]
     assert [g.compiled.precision for g in made] == ["highest"] * 2 + ["default"] * 6
     assert jit(f, precision="high", exact=False).compiled.precision == "high"
     assert jit(f, exact=True).compiled.precision == "highest"

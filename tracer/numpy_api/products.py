@@ -29,7 +29,8 @@ def promoted(*xs):
     try:
         dtype = result_dtype([v.type.dtype for v in values])
     except TypeError:  # of small floats and dtypes that have none in common with them
-        text = f"a product of {' and '.join(str(v.type.dtype) for v in values)}, of which NumPy makes an array of objects"
+        dtypes = " and ".join(str(v.type.dtype) for v in values)
+        text = f"a product of {dtypes}, of which NumPy makes an array of objects"
         raise UnsupportedError(message(text, locate(), "Cast one to the dtype of the other by .astype.")) from None
     return [cast_to(v, dtype) for v in values]
 

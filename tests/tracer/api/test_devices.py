@@ -61,6 +61,8 @@ def test_several_devices():
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, env=env)
     assert done.stdout.splitlines() == [
-        "[('cpu:0', True), ('cpu:1', False)]", "[('cpu:1', True), ('cpu:0', False)]", "cpu:1, where its arguments are",
+        "[('cpu:0', True), ('cpu:1', False)]",
+        "[('cpu:1', True), ('cpu:0', False)]",
+        "cpu:1, where its arguments are",
         "device       cpu:1, as asked by device=",
-    ], done.stderr  # fmt: skip
+    ], done.stderr

@@ -9,19 +9,39 @@ from wengert import UnsupportedError, grad, jit, value_and_grad, vmap
 
 F4, BF, F2 = np.float32, ml_dtypes.bfloat16, np.float16
 X = np.arange(12, dtype=F4).reshape(4, 3) / 4 - 1
-I = np.arange(3)  # noqa: E741
+I = np.arange(3)
 
 KEPT = {
-    "an array of integers": (lambda x, i: x * i, F4), "unsigned": (lambda x, i: x + i.astype(np.uint64), F4), "a scalar of integers": (lambda x, i: x * i[1], F4),
-    "np.sqrt": (lambda x, i: x / np.sqrt(2), F4), "a float64 of the program": (lambda x, i: x * i.mean(), F4), "a masked mean": (lambda x, i: (x * (x > 0)).sum() / np.maximum((x > 0).sum(), 1), F4),
-    "matmul": (lambda x, i: x @ i, F4), "dot": (lambda x, i: np.dot(x, i), F4), "einsum": (lambda x, i: np.einsum("ij,j->i", x, i), F4), "where": (lambda x, i: np.where(x > 0, x, i), F4),
-    "concatenate": (lambda x, i: np.concatenate([x[0], i]), F4), "stack": (lambda x, i: np.stack([x[0], i]), F4), "power": (lambda x, i: abs(x) ** i, F4), "list": (lambda x, i: np.array([x[0, 0], 1]), F4),
-    "average": (lambda x, i: np.average(x, axis=1, weights=i + 1), F4), "loop": (lambda x, i: sum(x[k] * k for k in i[:3]), F4), "clip": (lambda x, i: np.clip(x, i[0], i[2]), F4), "less": (lambda x, i: x < i, bool),
-    "complex": (lambda x, i: (x + 1j) * i, np.complex64), "float16": (lambda x, i: x.astype(F2) * i, F2), "bfloat16": (lambda x, i: x.astype(BF) * i, BF), "bfloat16 beside a float": (lambda x, i: x.astype(BF) * 0.5, BF),
-    "bfloat16 and float32": (lambda x, i: x.astype(BF) * x, F4), "out of range": (lambda x, i: x[:, :2][x[:, :2] > 0] * 3, F4),
+    "an array of integers": (lambda x, i: x * i, F4),
+    "unsigned": (lambda x, i: x + i.astype(np.uint64), F4),
+    "a scalar of integers": (lambda x, i: x * i[1], F4),
+    "np.sqrt": (lambda x, i: x / np.sqrt(2), F4),
+    "a float64 of the program": (lambda x, i: x * i.mean(), F4),
+    "a masked mean": (lambda x, i: (x * (x > 0)).sum() / np.maximum((x > 0).sum(), 1), F4),
+    "matmul": (lambda x, i: x @ i, F4),
+    "dot": (lambda x, i: np.dot(x, i), F4),
+    "einsum": (lambda x, i: np.einsum("ij,j->i", x, i), F4),
+    "where": (lambda x, i: np.where(x > 0, x, i), F4),
+    "concatenate": (lambda x, i: np.concatenate([x[0], i]), F4),
+    "stack": (lambda x, i: np.stack([x[0], i]), F4),
+    "power": (lambda x, i: abs(x) ** i, F4),
+    "list": (lambda x, i: np.array([x[0, 0], 1]), F4),
+    "average": (lambda x, i: np.average(x, axis=1, weights=i + 1), F4),
+    "loop": (lambda x, i: sum(x[k] * k for k in i[:3]), F4),
+    "clip": (lambda x, i: np.clip(x, i[0], i[2]), F4),
+    "less": (lambda x, i: x < i, bool),
+    "complex": (lambda x, i: (x + 1j) * i, np.complex64),
+    "float16": (lambda x, i: x.astype(F2) * i, F2),
+    "bfloat16": (lambda x, i: x.astype(BF) * i, BF),
+    "bfloat16 beside a float": (lambda x, i: x.astype(BF) * 0.5, BF),
+    "bfloat16 and float32": (lambda x, i: x.astype(BF) * x, F4),
+    "out of range": (lambda x, i: x[:, :2][x[:, :2] > 0] * 3, F4),
     # what has no narrow float, or a wide array, is NumPy's
-    "integers alone": (lambda x, i: i / 2, np.float64), "a mean of integers": (lambda x, i: i.mean(), np.float64), "an array of float64": (lambda x, i: x * np.ones(3), np.float64), "numbers alone": (lambda x, i: np.float64(2) * i[1], np.float64),
-}  # fmt: skip
+    "integers alone": (lambda x, i: i / 2, np.float64),
+    "a mean of integers": (lambda x, i: i.mean(), np.float64),
+    "an array of float64": (lambda x, i: x * np.ones(3), np.float64),
+    "numbers alone": (lambda x, i: np.float64(2) * i[1], np.float64),
+}
 
 
 @pytest.mark.parametrize("name", KEPT)
