@@ -17,6 +17,7 @@ from ...ir.core import Value
 from ...ir.exactness import ONLY_EXACT, PRECISION
 from ...ir.ops.elementwise import cast
 from ...ir.ops.linalg import dot_general
+from ...ir.types import SMALL
 from .platforms import by_platform
 from .table import XLA
 
@@ -67,11 +68,18 @@ def products_of_small(func):
     found = {}
     for eqn in func.eqns:
         if eqn.op is dot_general and eqn.operands[0].type.dtype == np.float32:
-            makers = [x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and x.eqn.op is cast]
-            types = {m.operands[0].type.dtype for m in makers}
-            if len(makers) == 2 and len(types) == 1 and makers[0].operands[0].type.small:
-                found[eqn] = of_small(*types)
+            dtypes = set(map(dtype_before, eqn.operands))
+            if len(dtypes) == 1 and dtypes <= SMALL:
+                found[eqn] = of_small(*dtypes)
     return found
+
+
+def dtype_before(x):
+    """The dtype from which the elements of a value were cast to its own, wherever they were moved since; else None."""
+    while isinstance(x, Value) and x.eqn is not None and "moves" in x.eqn.op.traits:
+        x = x.eqn.operands[0]
+    is_cast = isinstance(x, Value) and x.eqn is not None and x.eqn.op is cast
+    return x.eqn.operands[0].type.dtype if is_cast else None
 
 
 def fused(x, y, *, contract, batch):

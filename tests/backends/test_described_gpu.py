@@ -203,3 +203,45 @@ def test_every_op_and_some_programs_compile_for_both_cards():
     count, found = json.loads(done.stdout.splitlines()[-1])
     assert count > 140 and len(found) >= 2 * (count + 12)
     assert {name: error for name, error in found.items() if error and not name.startswith(KNOWN)} == {}
+
+
+NUMBERS = """
+import json, sys
+from wengert import jit
+from wengert.benchmarks.gpu import arithmetic
+from wengert.benchmarks.gpu.target import described
+
+device, found = described("sm_90"), {}
+for name in sys.argv[1:]:
+    f, args, options = arithmetic.PROGRAMS[name]
+    text = jit(f, device=device, **options).text("hlo", *args)
+    found[name] = [arithmetic.products_in(text), text.count(" reduce-precision("), arithmetic.wide_instructions(text)]
+print(json.dumps(found))
+"""
+SAID = {  # program: (factors and result, precision, roundings that are kept, whether there is float64) on a card
+    "x @ y": ("f32 x f32 -> f32", "highest", 0, False),
+    "x @ y, high": ("f32 x f32 -> f32", "high", 0, False),
+    "gradient of it, default": ("f32 x f32 -> f32", "default", 0, False),
+    "np.convolve, default": ("f32 x f32 -> f32", "default", 0, False),
+    "bf16 @ bf16": ("bf16 x bf16 -> f32", "highest", 0, False),
+    "gradient of it": ("bf16 x bf16 -> f32", "highest", 5, False),
+    "to bf16 and back": (None, None, 1, False),
+    "to f8 and back": (None, None, 1, False),
+    "float64 to float32 and back": (None, None, 1, True),
+    "x / np.sqrt(2)": (None, None, 0, True),
+    "x / np.sqrt(2), weak": (None, None, 0, False),
+}
+
+
+@pytest.mark.slow
+def test_numbers_on_a_card():
+    """Products in the precision asked for, of small floats where they were cast from those; no rounding left out."""
+    if why := installed():
+        pytest.skip(why)
+    done = subprocess.run([sys.executable, "-c", NUMBERS, *SAID], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    for name, (types, precision, roundings, wide) in SAID.items():
+        products, kept, instructions = found[name]
+        assert [p.split(", ")[:2] for p in products] == ([[types, precision]] if types else []), name
+        assert (kept, instructions > 0) == (roundings, wide), name

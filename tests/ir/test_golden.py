@@ -8,7 +8,7 @@ import re
 import pytest
 from places import ROOT
 
-from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
+from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, simplify, widen
 from wengert.ir.pipeline import run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
@@ -26,6 +26,7 @@ STEPS = {
     "loops": loops,
     "cse": cse,
     "dce": dce,
+    "widen": widen,
     "pipeline": run,
     "pipeline exact": lambda func: run(func, exact=True),
 }

@@ -26,7 +26,12 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 def promoted(*xs):
     """Values of np.asarray of each, in their common dtype."""
     values = [value_of(x) for x in xs]
-    dtype = result_dtype([v.type.dtype for v in values])
+    try:
+        dtype = result_dtype([v.type.dtype for v in values])
+    except TypeError:  # of small floats and dtypes that have none in common with them
+        dtypes = " and ".join(str(v.type.dtype) for v in values)
+        text = f"a product of {dtypes}, of which NumPy makes an array of objects"
+        raise UnsupportedError(message(text, locate(), "Cast one to the dtype of the other by .astype.")) from None
     return [cast_to(v, dtype) for v in values]
 
 

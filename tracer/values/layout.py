@@ -31,9 +31,10 @@ def laid_as(value, inputs, wrap=wrap):
             odd = odd or not x.flags.c_contiguous
     if odd:
         seen = [x if type(x) is np.ndarray else x.shadow for x in inputs if type(x) in (np.ndarray, TracedArray)]
-        operands = np.nditer(
-            [*seen, None], ["zerosize_ok"], [*[["readonly"]] * len(seen), ["writeonly", "allocate"]]
-        ).operands
+        flags = [*[["readonly"]] * len(seen), ["writeonly", "allocate"]]
+        # which would ask for a dtype of all operands
+        dtypes = [*(x.dtype for x in seen), value.type.dtype]
+        operands = np.nditer([*seen, None], ["zerosize_ok"], flags, dtypes).operands
         if operands[-1].shape == value.type.shape:
             out._shadow = np.empty_like(operands[-1], value.type.dtype)
     return out
