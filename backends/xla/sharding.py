@@ -147,7 +147,7 @@ def lying_so(mesh, spec=()):
 
 def spread_arrays(leaves, mesh, specs):
     """Arrays as jax arrays that lie over a mesh."""
-    return jax.device_put(leaves, [lying_so(mesh, spec) for spec in specs])
+    return jax.device_put(list(leaves), [lying_so(mesh, spec) for spec in specs])
 
 
 def spec_entries(spec):
