@@ -1,6 +1,6 @@
 """A program for arrays that lie over several devices: what is computed for an element is computed where the element is.
 
-Equations are written otherwise, with the same numbers. A store of nearly all of an array, `u[1:-1] = f(u[:-2],
+Equations are written otherwise, with the same numbers. A store into a part of an array, `u[1:-1] = f(u[:-2],
 u[2:])`, is a choice for every element of the array, and slices of its update are the arrays moved by as much: each
 device then needs the rows beside its own, and nothing else moves. A gather or scatter one of whose indices counts the
 rows, `x[arange(n), labels]`, takes from each row by itself. And loops do not carry numbers that nobody reads.
@@ -14,6 +14,7 @@ from .ops.elementwise import and_, ge, lt, select
 from .ops.shape import broadcast, concatenate, constant, dynamic_update_slice, iota, pad, reshape, slice_
 from .passes.dce import dce
 
+SHARE = 16  # bound: how many times a part may stand in the array into which it is stored by a choice
 MOST = 256  # bound: equations of an update that are computed for all of the array
 POINTWISE = ("gather", "scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
 
@@ -33,6 +34,10 @@ def for_devices(func):
                 made = store_as_choice(eqn, given, env)
             elif eqn.op.name in POINTWISE:
                 made = by_row(eqn, given)
+            elif eqn.op is reshape:
+                made = shape_before(given[0], eqn.attrs["shape"])
+            elif "elementwise" in eqn.op.traits and not eqn.op.multiple:
+                made = in_shape_before(eqn, given)
             if made is None:
                 build.replay(eqn, env)
             else:
@@ -44,9 +49,12 @@ def for_devices(func):
 
 
 def store_as_choice(eqn, given, env):
-    """A store at a place that the program knows, of more than a half of an array, as a choice; None of any other."""
+    """A store of what is computed into a part of an array that the program knows and that is not small, as a choice;
+    None of any other."""
     x, u, *starts = given
-    if not all(isinstance(s, Lit) for s in starts) or not x.type.size // 2 < u.type.size < x.type.size:
+    if isinstance(u, Lit) or not all(isinstance(s, Lit) for s in starts):
+        return None
+    if not x.type.size < SHARE * u.type.size < SHARE * x.type.size:
         return None
     shape = x.type.shape
     low = [min(max(int(s.value), 0), n - k) for s, n, k in zip(starts, shape, u.type.shape, strict=True)]
@@ -93,6 +101,27 @@ class Update:
             return x
         zero = Lit(0, x.type.like(()))
         return pad(x, zero, low=tuple(low), high=tuple(high), interior=(0,) * len(self.shape))
+
+
+# -- shapes ----
+
+
+def shape_before(x, shape):
+    """What a value was before it had another shape, if it had this one."""
+    source = None if isinstance(x, Lit) or x.eqn is None or x.eqn.op is not reshape else x.eqn.operands[0]
+    return source if source is not None and source.type.shape == shape else None
+
+
+def in_shape_before(eqn, given):
+    """Elementwise work on arrays that were given another shape, such as a flat one, in the one that they had: an axis
+    that is spread is one there. None where that differs or there is none."""
+    shapes = {None if v.eqn is None or v.eqn.op is not reshape else v.eqn.operands[0].type.shape
+              for v in given if not isinstance(v, Lit)}  # fmt: skip
+    if len(shapes) != 1 or not all(shapes):
+        return None
+    (shape,) = shapes
+    sources = [Lit(v.value, v.type.like(shape)) if isinstance(v, Lit) else v.eqn.operands[0] for v in given]
+    return reshape(Builder.current().emit(eqn.op, sources, eqn.attrs, eqn.source), shape=eqn.results[0].type.shape)
 
 
 # -- numbers that a loop carries for nothing ----

@@ -38,7 +38,7 @@ def lay_elementwise(s, eqn, *given):
 
 def lay_gathered(s, eqn, *given):
     """What no rule knows runs on all devices, of whole operands."""
-    for x, g in zip(eqn.operands, given):
+    for x, g in dict(zip(eqn.operands, given, strict=True)).items():
         s.whole(eqn, x, g, range(len(g)))
     whole = tuple((None,) * r.type.ndim for r in eqn.results)
     return whole if eqn.op.multiple else whole[0]
