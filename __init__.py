@@ -25,6 +25,7 @@ from .tracer.common.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.interop.torch_function import to_torch
 from .tracer.profile.profile import Profile, profile
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
@@ -37,6 +38,6 @@ __all__ = [
     "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
     "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad",
-    "vjp", "vmap",
+    "jit", "jvp", "linearize", "numpy_api", "profile", "rule", "scipy_api", "source", "stop_gradient",
+    "to_torch", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
 from ..guards.guard import CONTAINERS, small
 from ..guards.isolation import is_answering
-from ..guards.static_arguments import Alike, key_of
+from ..guards.static_arguments import Alike, key_of, memory_hint
 from ..program.emit_structure import places
 from ..regions import hooks
 from ..values.storage import current_trace
@@ -209,7 +209,7 @@ class Compiled(Inspecting):
         names = names_of(self.signature, *packed_call(args, kwargs))
         found = " and ".join(f"argument {names[i]} is a {type(leaves[i]).__name__}" for i in route.memory)
         text = f"{found}, memory that another library owns, which is neither traced nor compared"
-        return self.plainly(text, "Pass np.asarray(x).", args, kwargs)
+        return self.plainly(text, memory_hint(type(leaves[route.memory[0]])), args, kwargs)
 
     def plainly(self, text, hint, args, kwargs):
         """A call that cannot be captured for its arguments, by the user's own function."""

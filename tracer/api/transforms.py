@@ -24,6 +24,7 @@ from ..common import pytree
 from ..common.errors import DerivativeError, message
 from ..common.frames import locate
 from ..values.array import TracedArray
+from ..values.sparse_matrix import SparseMatrix, with_entries
 from ..values.storage import current_trace
 from .differentiable import check_floating, check_function, compiled
 from .inner import Inner, name_of, wrapped
@@ -130,13 +131,15 @@ def selection(signature, argnums, args, kwargs):
         leaves, tree = pytree.flatten(value)
         made = functools.partial(pytree.unflatten, tree, order=pytree.key_order(value))
         ranges[key] = (range(start, start + len(leaves)), made)
+        if type(value) is SparseMatrix:  # its entries vary, and where they stand does not
+            ranges[key] = (range(start, start + 1), functools.partial(with_entries, value))
         start += len(leaves)
     # kwargs are flattened in sorted order by the registry
     start = sum(len(r) for k, (r, _) in ranges.items() if isinstance(k, int))
     for key in sorted(kwargs):
         n = len(ranges[key][0])
         ranges[key] = (range(start, start + n), ranges[key][1])
-        start += n
+        start += len(pytree.leaves(kwargs[key]))
     parameters = list(signature.parameters) if signature else []
     spans = []
     for want in wanted:

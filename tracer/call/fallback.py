@@ -34,6 +34,7 @@ from ..common.errors import (
     warn_fallback,
 )
 from ..common.frames import raises_for_user
+from ..guards.foreign_objects import advice_for
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
@@ -178,7 +179,7 @@ class Fallbacks:
         self.fallbacks += 1
         parted = refused.parted
         if parted is None or not parted.stands_for(self.compiled.plain):
-            text = told(self.compiled.name, refused.why)
+            text = told(self.compiled.name, refused.why) + advice_for(self.static)
             if text not in self.compiled.warned:
                 self.compiled.warned.add(text)
                 warn_fallback(text)

@@ -12,6 +12,7 @@ import numpy as np
 from ..common import pytree
 from ..values.array import TracedArray
 from ..values.elements import elements_of
+from ..values.sparse_matrix import format_of, taken_apart
 
 # bound: numbers that are taken one by one; a call with as many more is not told inline (`call/inline_cache.py`)
 LONG = 64
@@ -75,8 +76,9 @@ pytree.register_with_keys(
 
 
 def packed_call(args, kwargs):
-    """The arguments of a call with a NumberList for each long list of floats."""
-    if CONTAINERS.isdisjoint(map(type, args)) and CONTAINERS.isdisjoint(map(type, kwargs.values())):
+    """The arguments of a call with a NumberList for each long list of floats, a SparseMatrix for each of SciPy's."""
+    kinds = {*map(type, args), *map(type, kwargs.values())}
+    if CONTAINERS.isdisjoint(kinds) and not any(map(format_of, kinds)):
         return args, kwargs
     return tuple(map(packed, args)), {k: packed(v) for k, v in kwargs.items()}
 
@@ -90,12 +92,13 @@ def packed(x, depth=0):
         inside = {k: packed(v, depth + 1) for k, v in x.items()}
         return inside if any(inside[k] is not v for k, v in x.items()) else x
     if kind is not list and kind is not tuple:
-        return x
+        return x if format_of(kind) is None else taken_apart(x)
     found = floats_within(x)
     if found is not None:
         numbers, form = found
         return NumberList(np.array(numbers), form or pytree.structure(x)) if len(numbers) > LONG else x
-    if CONTAINERS.isdisjoint(map(type, x)):
+    kinds = set(map(type, x))
+    if CONTAINERS.isdisjoint(kinds) and not any(map(format_of, kinds)):
         return x
     inside = kind([packed(v, depth + 1) for v in x])
     return inside if any(a is not b for a, b in zip(inside, x)) else x

@@ -12,7 +12,7 @@ from .frames import internal
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
 SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in (
-    "numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest",
+    "numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest", "numba",
 ))
 # modules of libraries in Python whose functions and classes are traced by their source, as the user's are
 SOURCES = ("scipy.spatial.transform._rotation",)

@@ -22,7 +22,7 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from .draw_sources import GENERATORS
 from .guard import CONTAINERS, SCALARS, Read, Same
-from .instances import OPAQUE, blank, held_by_function, is_plain
+from .instances import blank, held_by_function, is_opaque, is_plain
 from .object_contents import fixed_class
 from .reliance import of_user
 from .subclasses import is_captured, with_class
@@ -139,7 +139,7 @@ class ByClass:
             x = todo.pop()
             if id(x) in self.ways:
                 self.pin(x)
-            elif id(x) not in seen and not isinstance(x, OPAQUE) and not self.knows(x):
+            elif id(x) not in seen and not is_opaque(x) and not self.knows(x):
                 seen.add(id(x))
                 todo += held_by_function(x) if isinstance(x, types.FunctionType) else gc.get_referents(x)
         for x, _ in list(self.ways.values()) if len(seen) > MANY else ():

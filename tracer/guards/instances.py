@@ -9,6 +9,7 @@ import copyreg
 import functools
 import gc
 import types
+import weakref
 
 import numpy as np
 
@@ -76,15 +77,21 @@ def hidden(x):
     todo, seen = [x], set()
     while todo and len(seen) < MANY:
         x = todo.pop()
-        if isinstance(x, Traced | TracedText):
+        if issubclass(type(x), Traced | TracedText):
             return x
-        if id(x) in seen or isinstance(x, OPAQUE):
+        if id(x) in seen or is_opaque(x):
             continue
         seen.add(id(x))
         if isinstance(x, np.ndarray) and x.dtype.hasobject:  # which the collector does not see into
             todo.append(np.asarray(x).ravel().tolist())
         todo += held_by_function(x) if isinstance(x, types.FunctionType) else gc.get_referents(x)
     return None
+
+
+def is_opaque(x):
+    """Whether an object is not looked through; what a weak proxy stands for may be there no more, and then asking it
+    anything raises."""
+    return type(x) in weakref.ProxyTypes or isinstance(x, OPAQUE)
 
 
 def held_by_function(f):

@@ -29,6 +29,13 @@ def is_memory(kind):
     )
 
 
+def memory_hint(kind):
+    """What to write in place of passing such memory."""
+    if any(c.__module__.partition(".")[0] == "torch" for c in kind.__mro__):
+        return "Write wengert.to_torch(f), which keeps torch's gradients, or pass x.detach().numpy()."
+    return "Pass np.asarray(x)."
+
+
 def is_getter(x):
     """Whether an attribute of a class is a property in the user's Python."""
     return type(x) is property and type(x.fget) is types.FunctionType and is_user(x.fget.__code__)

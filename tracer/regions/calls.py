@@ -39,6 +39,7 @@ from .iterators import map_, nditer
 from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping
+from .numba_functions import numba_call
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS, is_traced_list
 from .special import looked_up
@@ -88,7 +89,7 @@ def compiled_call(f):
 def _instance(f):
     """An object that can be called: its class says how."""
     kind = type(f)
-    found = (dispatched(f) if kind is BOUND else None) or numpy_object_call(f)
+    found = (dispatched(f) if kind is BOUND else None) or numpy_object_call(f) or numba_call(f)
     if found is not None:
         return found
     looked_up(kind, "__call__")

@@ -16,11 +16,13 @@ from ..guards.purity import is_foreign
 from ..guards.state import own
 from ..guards.subclasses import class_behind, is_captured
 from ..values.array_object import ArrayObject
+from ..values.sparse_matrix import format_of
 from ..values.storage import current_trace
 from .array_objects import instance_new
 from .foreign import foreign
 from .foreign_effects import note_functions
 from .host_calls import is_of_homes, may_be_made, or_hosted
+from .sparse_operands import matrix_made
 from .special import looked_up
 from .user_functions import user
 
@@ -28,6 +30,8 @@ from .user_functions import user
 def class_call(f):
     """A class, called: the user's `__new__` and `__init__`, and the `__call__` of a metaclass, get hooks too."""
     looked_up(type(f), "__call__")
+    if format_of(f) is not None and current_trace() is not None:
+        return functools.partial(matrix_made, f, instance_call(f))
     run = of_class(type(f), "__call__")
     return functools.partial(user(run), f) if sourced(run) and current_trace() is not None else instance_call(f)
 

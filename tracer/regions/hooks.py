@@ -23,6 +23,7 @@ from ..values.array_object import ArrayObject
 from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
+from ..values.sparse_matrix import SparseMatrix
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
@@ -54,6 +55,7 @@ from .objects import asked, called, iterated, keyed, mapped, matched, refuse_sto
 from .objects import called as call
 from .operators import HOOKS, manager
 from .printing import percent, text
+from .sparse_operands import of_matrix
 from .special import looked_up
 from .truth import both, both_hold, chain, either, either_holds, negated, one_thing
 from .variants import narrowed
@@ -93,7 +95,7 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is
     wanted."""
-    owner = list_behind(owner)
+    owner = of_matrix(list_behind(owner), key)
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced):
         return attribute_of_traced(owner, key, trace)
@@ -103,7 +105,7 @@ def attribute(owner, key, whole=True):
         return attribute_of_phi(owner, key, call, attribute)
     if kind is Variant and trace is not None and not lacks(owner, key):
         return of_sides(lambda side: attribute(side, key, whole), (owner,))
-    if trace is None or kind in (Poison, Variant):
+    if trace is None or kind in (Poison, Variant, SparseMatrix):
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
         read_stream(key)
@@ -231,7 +233,7 @@ def set_attribute(value, owner, key):
     """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any
     other."""
     kind = type(owner)
-    if current_trace() is None:
+    if current_trace() is None or kind is SparseMatrix:
         setattr(owner, key, value)
         return
     if issubclass(kind, ArrayObject):

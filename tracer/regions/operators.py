@@ -37,6 +37,7 @@ from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
 from .sameness import is_other, is_same
 from .sequences import contains
+from .sparse_operands import of_sparse
 from .special import looked_up
 from .variants import equal_by_sides
 
@@ -75,6 +76,9 @@ def binary(plain, name, mirror):
             left, right = type(a), type(b)
         if left in OWN and right in OWN:
             return plain(a, b) if left not in MADE and right not in MADE else own_new(plain(a, b))
+        found = of_sparse(name, mirror, a, b)
+        if found is not NotImplemented:
+            return found
         if meets(a, b):
             return operated(plain, name, mirror, a, b)
         first = None if left in OWN else special(left, name)

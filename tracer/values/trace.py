@@ -82,6 +82,7 @@ class Trace(Acting):
             self.known_trips = 0  # of loops that ran with the Python numbers among the arguments known
             self.trips = 0  # of loops that ran while tracing, as Python runs them
             self.of_python = set()  # values that operators of Python's numbers made
+            self.zero_raises = False  # whether NumPy's numbers are divided as Python's are: as Numba does
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
