@@ -5,7 +5,9 @@
 Each process is kept to one processor (two of them share one where there is one alone), so that a device is a processor;
 the eight devices of one process share all there are, which shows what their partition costs, not what it gains.
 Weak: as much on each device; strong: as much in all. Efficiency: the work done a second and processor, over that of one
-process. Times are the least of several turns, for other work on the machine only adds to them; the load is printed.
+process, by the time that passed and by the time that processors worked, which other work on the machine changes less.
+Times are the least of several turns; the load is printed. One device runs another program than several: XLA shares its
+rows among threads, and of several each has its own.
 
 The second table is of the collectives alone, between two processes over gloo: from them latency and bandwidth of the
 model in `collectives.py` are taken, and with those it says what the steps of two processes should take.
@@ -72,26 +74,32 @@ def member(path, seconds):
     mesh = Mesh(np.array(jax.devices()), ("rows",))
     over, whole = (NamedSharding(mesh, PartitionSpec(*spec)) for spec in (["rows"], []))
 
-    greatest = jax.jit(lambda x: x.max(), out_shardings=whole)
+    greatest, added = (jax.jit(f, out_shardings=whole) for f in (lambda x: x.max(), lambda x: x.sum()))
+
+    def over_all(reduce, x):
+        """One number of each process, reduced."""
+        own = np.zeros(jax.local_device_count())
+        own[0] = x
+        return float(reduce(jax.make_array_from_process_local_data(over, own)))
 
     def spread(make, count, *shape):
         part = make(size=(count // jax.process_count(), *shape))
         return jax.make_array_from_process_local_data(over, part, (count, *shape))
 
     def least(call, *args):
-        """Seconds of a call, the least of some turns, as process 0 has them."""
+        """(seconds of a call, seconds of processors in all processes), the least of some turns."""
         jax.block_until_ready(call(*args))
         start = time.perf_counter()
         jax.block_until_ready(call(*args))
-        own = np.full(jax.local_device_count(), time.perf_counter() - start)
-        once = float(greatest(jax.make_array_from_process_local_data(over, own)))
+        once = over_all(greatest, time.perf_counter() - start)
         count, found = max(1, min(200, int(seconds / TURNS / once))), []
         for _ in range(TURNS):
-            start = time.perf_counter()
+            start, spent = time.perf_counter(), time.process_time()
             for _ in range(count):
                 jax.block_until_ready(call(*args))
-            found.append((time.perf_counter() - start) / count)
-        return min(found)
+            found.append(((time.perf_counter() - start) / count, (time.process_time() - spent) / count))
+        elapsed, spent = map(min, zip(*found))
+        return elapsed, over_all(added, spent)
 
     rng = np.random.default_rng(jax.process_index())
     common = np.random.default_rng(7).normal
@@ -103,7 +111,7 @@ def member(path, seconds):
         count = rows(case, devices)
         X, Y, u = spread(rng.normal, count, INPUTS), spread(rng.normal, count, 1), spread(rng.normal, count, COLUMNS)
         found[f"{case} training"] = least(step, params, X, Y)
-        found[f"{case} stencil"] = least(heat, u) / 10
+        found[f"{case} stencil"] = [t / 10 for t in least(heat, u)]
     if jax.process_count() > 1:
         total, gather = jax.jit(lambda x: x.sum(0), out_shardings=whole), jax.jit(lambda x: x + 1, out_shardings=whole)
         for n in BYTES:
@@ -142,7 +150,7 @@ def measured(processes, devices, seconds):
 def fitted(found, name):
     """The Link that fits the times of one collective between two processes best, each error taken as a share."""
     sizes = np.array(BYTES, float)
-    times = np.array([found[f"{name} {n}"] for n in BYTES])
+    times = np.array([found[f"{name} {n}"][0] for n in BYTES])
     messages = {"all-reduce": 2, "all-gather": 1}[name]  # of half of the bytes each, round a ring of two
     terms = messages * np.stack([np.ones(len(sizes)), sizes / 2], 1) / times[:, None]
     latency, per_byte = np.linalg.lstsq(terms, np.ones(len(sizes)), rcond=None)[0]
@@ -154,8 +162,8 @@ def expected(link, one, case):
     share = 1.0 if case == "weak" else 0.5
     gradients = 8 * (INPUTS * HIDDEN + 2 * HIDDEN) + 8
     return {
-        "training": share * one[f"{case} training"] + collectives.ring_all_reduce(link, 2, gradients),
-        "stencil": share * one[f"{case} stencil"] + collectives.halo_exchange(link, 2, 8 * COLUMNS),
+        "training": share * one[f"{case} training"][0] + collectives.ring_all_reduce(link, 2, gradients),
+        "stencil": share * one[f"{case} stencil"][0] + collectives.halo_exchange(link, 2, 8 * COLUMNS),
     }
 
 
@@ -175,14 +183,12 @@ def main():
     for case in ("weak", "strong"):
         for program in ("training", "stencil"):
             for name, (processes, devices) in CONFIGURATIONS.items():
-                seconds, all_devices = found[name][f"{case} {program}"], processes * devices
-                work = all_devices if case == "weak" else 1
-                used = min(all_devices, processors)
-                lines.append(
-                    [f"{case}, {program}, {name}", 1e3 * seconds, one[f"{case} {program}"] / seconds]
-                    + [work * one[f"{case} {program}"] / seconds / used]
-                )
-    table(lines, ["", "ms a step", "speed", "efficiency a processor"])
+                (before, worked), (passed, spent) = one[f"{case} {program}"], found[name][f"{case} {program}"]
+                work = processes * devices if case == "weak" else 1
+                used = min(processes * devices, processors)
+                shares = [work * before / passed / used, work * worked / spent]
+                lines.append([f"{case}, {program}, {name}", 1e3 * passed, 1e3 * spent, *shares])
+    table(lines, ["", "ms a step", "of processors", "efficiency", "of processors"])
     two = found["2 processes"]
     print("\ncollectives between two processes, microseconds; the model with what fits best")
     links = {name: fitted(two, name) for name in ("all-reduce", "all-gather")}
@@ -190,13 +196,13 @@ def main():
     lines = []
     for name, link in links.items():
         for n in BYTES:
-            lines.append([f"{name}, {n} B", 1e6 * two[f"{name} {n}"], 1e6 * by_model[name](link, 2, n)])
+            lines.append([f"{name}, {n} B", 1e6 * two[f"{name} {n}"][0], 1e6 * by_model[name](link, 2, n)])
     table(lines, ["", "measured", "model"])
     for name, link in links.items():
         print(f"{name}: latency {1e6 * link.latency:.0f} us, bandwidth {link.bandwidth / 1e9:.2f} GB/s")
     print("\nsteps of two processes, ms; the model: what one process takes for its part, and the collective")
     lines = [
-        [f"{case}, {program}", 1e3 * two[f"{case} {program}"], 1e3 * seconds]
+        [f"{case}, {program}", 1e3 * two[f"{case} {program}"][0], 1e3 * seconds]
         for case in ("weak", "strong")
         for program, seconds in expected(links["all-reduce"], one, case).items()
     ]
