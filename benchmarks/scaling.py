@@ -2,12 +2,11 @@
 
     python benchmarks/scaling.py [--seconds 1]
 
-Each process is kept to one processor (two of them share one where there is one alone), so that a device is a processor;
-the eight devices of one process share all there are, which shows what their partition costs, not what it gains.
-Weak: as much on each device; strong: as much in all. Efficiency: the work done a second and processor, over that of one
-process, by the time that passed and by the time that processors worked, which other work on the machine changes less.
-Times are the least of several turns; the load is printed. One device runs another program than several: XLA shares its
-rows among threads, and of several each has its own.
+Each process is kept to one processor (two share one where there is one alone); the eight devices of one process share
+all there are, which shows what their partition costs, not what it gains. Weak: as much on each device; strong: as much
+in all. Efficiency: the work done a second and processor, over that of two devices that share one processor, by the time
+that passed and by the time that processors worked, which other work on the machine changes less. Times are the least of
+several turns; the load is printed. One device alone runs another program: stores of rows are other operations there.
 
 The second table is of the collectives alone, between two processes over gloo: from them latency and bandwidth of the
 model in `collectives.py` are taken, and with those it says what the steps of two processes should take.
@@ -28,7 +27,9 @@ from wengert import jit, value_and_grad
 from wengert.benchmarks import collectives
 from wengert.benchmarks.timing import table
 
-CONFIGURATIONS = {"1 process": (1, 1), "2 processes": (2, 1), "8 devices": (1, 8)}  # processes, devices of each
+BASE = "2 devices of one processor"
+# processes, devices of each, processors of each (0: all)
+CONFIGURATIONS = {"1 device": (1, 1, 1), BASE: (1, 2, 1), "2 processes": (2, 1, 1), "8 devices": (1, 8, 0)}
 INPUTS, HIDDEN = 256, 256
 SAMPLES, COLUMNS = 4096, 1024  # rows in all of the strong cases
 BYTES = (8, 1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 23)
@@ -123,25 +124,25 @@ def member(path, seconds):
         pathlib.Path(path).write_text(json.dumps(found))
 
 
-def pinned():
-    """Keep this process to a processor of its own, before jax counts them."""
-    number, count = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
-    if hasattr(os, "sched_setaffinity") and "JAX_NUM_CPU_DEVICES" not in os.environ:
+def pinned(processors):
+    """Keep this process to a processor of its own, before jax counts them, unless it is to have all."""
+    if hasattr(os, "sched_setaffinity") and processors:
         known = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {known[number % len(known)]} if count <= len(known) else known)
+        os.sched_setaffinity(0, {known[int(os.environ["SLURM_PROCID"]) % len(known)]})
 
 
 # -- around them -----------------------------------------------------------------------------------------------------
 
 
-def measured(processes, devices, seconds):
+def measured(processes, devices, processors, seconds):
     """{name: seconds} of one configuration."""
     with tempfile.TemporaryDirectory() as home:
         path = pathlib.Path(home) / "found.json"
         options = ["-n", str(processes), *(["--devices", str(devices)] if devices > 1 else [])]
         command = [sys.executable, "-m", "wengert", "launch", *options, __file__, "--member", str(path)]
         env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "JAX_PLATFORMS": "cpu"}
-        done = subprocess.run([*command, "--seconds", str(seconds)], env=env, capture_output=True, text=True)
+        command += ["--seconds", str(seconds), "--processors", str(processors)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stdout + done.stderr)
         return json.loads(path.read_text())
@@ -158,8 +159,8 @@ def fitted(found, name):
 
 
 def expected(link, one, case):
-    """{program: seconds of a step} of two processes by the model, of the times of one."""
-    share = 1.0 if case == "weak" else 0.5
+    """{program: seconds of a step} of two processes by the model, of the times of two devices of one processor."""
+    share = 0.5
     gradients = 8 * (INPUTS * HIDDEN + 2 * HIDDEN) + 8
     return {
         "training": share * one[f"{case} training"][0] + collectives.ring_all_reduce(link, 2, gradients),
@@ -171,21 +172,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
     parser.add_argument("--member", help=argparse.SUPPRESS)
+    parser.add_argument("--processors", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.member:
-        pinned()
+        pinned(given.processors)
         member(given.member, given.seconds)
         return
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     print(f"{processors} processors, load {os.getloadavg()[0]:.1f} when it began")
     found = {name: measured(*how, given.seconds) for name, how in CONFIGURATIONS.items()}
-    one, lines = found["1 process"], []
+    one, lines = found[BASE], []
     for case in ("weak", "strong"):
         for program in ("training", "stencil"):
-            for name, (processes, devices) in CONFIGURATIONS.items():
+            for name, (processes, devices, each) in CONFIGURATIONS.items():
                 (before, worked), (passed, spent) = one[f"{case} {program}"], found[name][f"{case} {program}"]
-                work = processes * devices if case == "weak" else 1
-                used = min(processes * devices, processors)
+                work = processes * devices / 2 if case == "weak" else 1  # over that of two devices
+                used = min(processes * each, processors) if each else processors
                 shares = [work * before / passed / used, work * worked / spent]
                 lines.append([f"{case}, {program}, {name}", 1e3 * passed, 1e3 * spent, *shares])
     table(lines, ["", "ms a step", "of processors", "efficiency", "of processors"])
