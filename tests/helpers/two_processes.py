@@ -1,6 +1,6 @@
 """What `tests/tracer/interop/test_processes.py` runs in two processes: checks by name, whose results each process writes as JSON.
 
-Run as `python -m wengert launch -n 2 two_processes.py DIRECTORY first` and then `... second`, which begins where the first has saved.
+Run as `python -m wengert launch -n 2 two_processes.py DIRECTORY`.
 """
 
 import json
@@ -165,33 +165,10 @@ class Checks:
         self.run("late", lambda: jit(lambda x: x + 0.5)(x))
 
 
-def resumable(checks, directory, part):
-    """Half of the training in one run of the script, which saves what each process has of a state; half in the next."""
-    w, X, y = problem()
-    momentum = np.zeros(3)
-    place = directory / f"state-{checks.rank}.npz"
-    if part == "second":
-        with np.load(place) as saved:
-            w, momentum, rows = saved["w"], saved["momentum"], saved["rows"]
-        X = jax.make_array_from_process_local_data(checks.rows, rows, X.shape)
-    else:
-        X = checks.spread(X)
-    f = jit(train, cache=directory / "programs")
-    w, momentum = f(w, momentum, X, checks.spread(y), STEPS)
-    if part == "first":
-        (rows,) = [np.asarray(s.data) for s in X.addressable_shards]
-        np.savez(place, w=w, momentum=momentum, rows=rows)
-    checks.found["resumed"] = checks.numbers(w)
-    checks.found["from disk"] = "read from disk" in f.explain()
-
-
 if __name__ == "__main__":
     jax.distributed.initialize()
-    directory, part = pathlib.Path(sys.argv[1]), sys.argv[2]
     with jax.enable_x64(True):
         made = Checks()
-        resumable(made, directory, part)
-        if part == "first":
-            made.all()
-    (directory / f"{part}-{made.rank}.json").write_text(json.dumps(made.found))
+        made.all()
+    (pathlib.Path(sys.argv[1]) / f"{made.rank}.json").write_text(json.dumps(made.found))
     print(f"process {made.rank} has done")

@@ -3,6 +3,7 @@ do not do the same they say so and go on."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -18,26 +19,22 @@ SCRIPT = ROOT / "tests" / "helpers" / "two_processes.py"
 DIFFERS = "What is not spread over the processes has to be the same in all of them"
 
 
-def launched(directory, part):
-    """What the two processes write: their results, and their output."""
-    command = [sys.executable, "-m", "wengert", "launch", "-n", "2", "--grace", "1", str(SCRIPT), str(directory), part]
-    path = os.pathsep.join([str(directory), *filter(None, sys.path)])
-    env = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")} | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
+def launched(script, *arguments, **more):
+    """stdout and stderr of two processes."""
+    command = [sys.executable, "-m", "wengert", "launch", "-n", "2", "--grace", "1", str(script), *map(str, arguments)]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "WENGERT_"))}
+    env |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env | more, cwd=script.parent)
     assert done.returncode == 0, done.stdout + done.stderr
-    return [json.loads((directory / f"{part}-{rank}.json").read_text()) for rank in (0, 1)], done.stdout, done.stderr
+    return done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
-    made = tmp_path_factory.mktemp("processes")
-    (made / "wengert").symlink_to(ROOT)
-    return made
-
-
-@pytest.fixture(scope="module")
-def first(directory):
-    return launched(directory, "first")
+def first(tmp_path_factory):
+    """(what each of the two has found, their stdout, their stderr)."""
+    directory = tmp_path_factory.mktemp("processes")
+    out, err = launched(SCRIPT, directory)
+    return [json.loads((directory / f"{rank}.json").read_text()) for rank in (0, 1)], out, err
 
 
 W, X, Y = problem()
@@ -147,13 +144,18 @@ def test_engines_are_not_timed(first):
     assert one["small"] == other["small"] == [[3.0] * 3, "several processes run it, and no choice among them is timed"]
 
 
-def test_a_training_is_saved_and_resumed_by_other_processes(first, directory):
-    (one, _), *_ = first
-    assert not one["from disk"]
-    (again, other), *_ = launched(directory, "second")
-    assert again == other and again["from disk"]
-    np.testing.assert_allclose(again["resumed"], train(W, 0 * W, X, Y, 2 * STEPS)[0], rtol=1e-12)
-    assert not np.allclose(again["resumed"], TRAINED[0])
+def test_the_training_of_the_guide_is_saved_and_resumed_by_other_processes(tmp_path):
+    """As shown on the page, with programs on disk that the two share: the second time they are read, by each."""
+    page = (ROOT / "docs" / "guide" / "processes.md").read_text()
+    script = tmp_path / "train.py"
+    script.write_text(re.search(r"```python\n(# train\.py\n.*?)```", page, re.DOTALL)[1])
+    shown = re.findall(r"^    (\[[01]\] process .*)$", page, re.MULTILINE)
+    kept = {"WENGERT_CACHE": str(tmp_path / "programs"), "WENGERT_LOG": "cache"}
+    for n, said in enumerate((shown[:2], shown[2:])):
+        out, err = launched(script, **kept)
+        assert sorted(line for line in out.splitlines() if " process " in line) == said
+        read = sorted(line[:3] for line in err.splitlines() if "read the program of" in line)
+        assert read == ([] if n == 0 else ["[0]", "[1]"])
 
 
 def test_output_has_the_number_of_its_process(first):
