@@ -273,7 +273,7 @@ def jitted_over_arrays(function, args, kwargs):
     return jax.jit(run)([leaves[k] for k in moving])
 
 
-def one_of(number, options):
+def picked_by(number, options):
     """Of arrays, the one of which a traced number says which it is."""
     return jax.lax.select_n(number.astype(np.int32), *options)
 

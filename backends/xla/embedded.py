@@ -177,7 +177,8 @@ def tangents_through(part, xs, ts, zs, saved):
         back = unless_zero(lambda *pz: dtypes_of(ts, part.pulled(xs, pz, saved)), pz, ts)
         return (q, sums_of(qz, there)), (sums_of(p, back), pz)
 
-    b = ([zeros_through(ts, t) for t in ts], [zeros_through(ts, z) for z in zs]), (ts, [zeros_through(ts, z) for z in zs])
+    still = [zeros_through(ts, z) for z in zs]
+    b = ([zeros_through(ts, t) for t in ts], still), (ts, still)
     solved = lax.custom_linear_solve(symmetric, b, solve, transpose_solve=solve, symmetric=True)
     return solved[0][1]
 

@@ -159,7 +159,7 @@ def handed(version, raw, leaves, given):
 
 def leaf(out, values, leaves):
     if out.how == "chosen":
-        return dispatch.one_of(values[out.index], [leaf(o, values, leaves) for o in out.object])
+        return dispatch.picked_by(values[out.index], [leaf(o, values, leaves) for o in out.object])
     if out.how == "object":
         return out.object
     if out.how == "copy":
