@@ -5,6 +5,7 @@ such calls are refused, with the line. What is read outside is read now, as jax 
 """
 
 import contextvars
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import raises_for_user
 from ..program.specialisation_set import SpecialisationSet
 from ..values.acting import acts
-from ..values.status import failure
+from ..values.status import check_number, failure
 from .entry import SignatureEntry
 
 CHECKS = contextvars.ContextVar("checks", default=True)  # whether those that fail raise, in what jax traces now
@@ -131,8 +132,17 @@ def inlined(version, leaves, given, options):
     if captured.checks:
         *raw, status = raw
         if CHECKS.get():
-            failing.raise_where_failed(status, lambda number: failure(captured.checks, number)[1])
+            failing.raise_where_failed(status, functools.partial(failed_there, captured))
     return handed(version, raw, leaves, given)
+
+
+def failed_there(captured, status):
+    """The exception of a failed check, with the line in a note: no traceback of the program's tells it."""
+    error = failure(captured.checks, status)[1]
+    place = captured.outside.check_places.get(check_number(status))
+    if place is not None and "  at " not in "".join([str(error), *getattr(error, "__notes__", ())]):
+        error.add_note(message("", place).lstrip("\n"))
+    return error
 
 
 def program_of(version, options):

@@ -90,7 +90,6 @@ def test_second_derivatives_agree_whichever_modes_they_are_made_in():
     g, x = jit(stored), jnp.asarray(X)
     given = np.asarray(jax.jit(jax.jacfwd(jax.grad(g)))(x))
     np.testing.assert_allclose(jax.jit(jax.jacrev(jax.grad(g)))(x), given, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(jax.jit(jax.jacrev(jax.jacfwd(g)))(x), given, rtol=1e-9, atol=1e-12)
     slope = jax.jit(jax.grad(g))
     np.testing.assert_allclose(given @ np.ones(4), in_numbers(slope, x, np.ones(4)), rtol=1e-5)
 
