@@ -43,12 +43,6 @@ def under_jit(function):
     return refused if Process.forked else jax.jit(function)
 
 
-def platform():
-    """`jax.default_backend()`, which starts XLA."""
-    Process.started = True
-    return jax.default_backend()
-
-
 def _in_child():
     if Process.started:
         Process.forked = True

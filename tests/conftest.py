@@ -3,6 +3,8 @@
 Programs run through XLA, but those of tests marked `as_numpy` as generated NumPy: sweeps over dtypes ask the tracer the same of each, and what
 XLA makes of an op is seen of some of them, and op by op in test_ops.py. `pytest --xla` runs those through XLA too.
 
+`pytest --device gpu` runs what a device can answer differently there (helpers/devices.py).
+
 `pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`, which look for what
 inexact rewrites make. Tests of the user's own rules, which are inexact unless stated otherwise, ask for `inexact_rules`.
 """
@@ -10,6 +12,7 @@ inexact rewrites make. Tests of the user's own rules, which are inexact unless s
 import gc
 import pathlib
 
+import devices
 import numpy as np
 import pytest
 from cached import Process
@@ -29,6 +32,7 @@ def pytest_addoption(parser):
     parser.addoption("--accept", action="store_true", help="rewrite golden texts with what the code prints now")
     parser.addoption("--exact", action="store_true", help="compile with exact=True where a test does not say")
     parser.addoption("--xla", action="store_true", help="run the tests marked as_numpy through XLA")
+    devices.add_options(parser)
 
 
 class Root:
@@ -41,6 +45,7 @@ class Root:
 
 def pytest_configure(config):
     config.pluginmanager.register(Root())
+    devices.configure(config)
     jit.__kwdefaults__["whole"] = True  # what is refused is an error; tests of falling back ask for it
     if config.getoption("--exact"):
         for function in (jit, Compiled.__init__):
@@ -48,12 +53,18 @@ def pytest_configure(config):
 
 
 def pytest_runtest_setup(item):
+    devices.in_time(item.config)
     if item.config.getoption("--exact") and item.get_closest_marker("inexact"):
         pytest.skip("looks for what inexact rewrites make")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: item.path.name not in LONGEST)
+    devices.select(config, items)
+
+
+def pytest_report_teststatus(report, config):
+    devices.report_at_once(config, report)
 
 
 def pytest_collection_finish():

@@ -5,13 +5,12 @@ import threading
 
 import jax
 import numpy as np
-from jax import lax
 
 from ...ir.ops import OPS
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
-from ..forked import platform
 from ..manual_axes import axes_of, differing
+from ..target import per_platform, platform
 from . import direct
 from .ffi import refusal, target
 from .interrupts import is_long
@@ -126,7 +125,7 @@ def lowered(op, operands, attrs, other):
 
     @jax.custom_jvp
     def run(*operands):
-        return lax.platform_dependent(*operands, cpu=native, default=through_lax)
+        return per_platform(*operands, cpu=native, default=through_lax)
 
     # the foreign function has no derivative of its own
     run.defjvp(lambda primals, tangents: jax.jvp(through_lax, primals, tangents))

@@ -6,7 +6,7 @@ import functools
 import jax
 import numpy as np
 
-from ..forked import platform
+from ..target import platform
 from .ffi import FAIL, handler, message, refusal, target
 from .run import SETTINGS
 

@@ -16,8 +16,9 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..forked import platform, refuse_forked, under_jit
+from ..forked import refuse_forked, under_jit
 from ..native import asked, unless_failed
+from ..target import lowering_for, platform
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
@@ -52,20 +53,23 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True, exact=False, raising=False):
+def program(find, name, native=True, exact=False, raising=False, device=None):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
 
     native: whether loops may run as machine code of ours where that pays.
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
     raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
-    FAILURES. The result is one jax array where the function has one result, else a tuple of them.
+    FAILURES.
+    device: the one on which it is to run, None for wherever its arrays lie.
+
+    The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with exactly(exact), contextlib.nullcontext() if native else asked(None):
+        with exactly(exact), lowering_for(device), contextlib.nullcontext() if native else asked(None):
             out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
         if raising:
             *out, status = out
@@ -356,8 +360,16 @@ def finish_effects():
 
 
 def moved_to_device(leaves, device):
-    """Arrays moved to `device` where they are elsewhere."""
-    return [jax.device_put(x, device) for x in leaves]
+    """Arrays moved to `device` where they are elsewhere. Raises ValueError where it is the description of one."""
+    try:
+        return [jax.device_put(x, device) for x in leaves]
+    except jax.errors.JaxRuntimeError as error:
+        if "compile-only" not in str(error):
+            raise
+        raise ValueError(
+            f"{device} is the description of a device: programs are compiled for it, and none runs\n  Ask f.plan(...) "
+            "or f.text(...)."
+        ) from None
 
 
 def device_constant(array, device=None):

@@ -8,6 +8,7 @@ from jax import lax
 from jax import numpy as jnp
 
 from ...ir.ops.indexing import gather, scatter, scatter_add, scatter_max, scatter_min, scatter_mul
+from ..target import per_platform
 from .table import XLA
 
 MODES = {
@@ -76,7 +77,7 @@ def overwrite(x, indices, updates, dims, *, unique_indices, mode):
     return (
         in_order(x, indices, updates)
         if once
-        else lax.platform_dependent(x, indices, updates, cpu=in_order, default=last_wins)
+        else per_platform(x, indices, updates, cpu=in_order, default=last_wins)
     )
 
 

@@ -1,7 +1,8 @@
 """An IR function as XLA compiles it, to be looked at: its texts, and what XLA says of its cost and memory.
 
 Nothing is run. An executable is compiled once a function and set of options, beside the one that calls use, and what is
-told of it is kept as long as the function lives.
+told of it is kept as long as the function lives. The device that it is compiled for need not be here: XLA's compiler
+for GPUs takes a description of one (`jax.experimental.topologies`).
 """
 
 import contextlib
@@ -12,31 +13,34 @@ import jax
 
 from ..forked import refuse_forked
 from ..native import asked
+from ..target import lowering_for
 from .dispatch import program, wide
 from .lower import lower
 from .numbers import numbers_in_nests
 
 MEMORY = "argument", "output", "temp", "alias"  # parts of XLA's memory_analysis that there are on every platform
 ANALYSED = "flops", "transcendentals", "bytes accessed"
-_known = weakref.WeakKeyDictionary()  # Func -> {(native, exact): Inspection}
+_known = weakref.WeakKeyDictionary()  # Func -> {options: Inspection}
 
 
-def inspected(func, native=True, exact=False):
-    """The `Inspection` of a function; made once for each pair of options."""
-    found = _known.setdefault(func, {})
-    if (native, exact) not in found:
-        found[native, exact] = Inspection(func, native, exact)
-    return found[native, exact]
+def inspected(func, native=True, exact=False, device=None):
+    """The `Inspection` of a function as it is compiled for a jax device, None for the default one; made once for each
+    set of options."""
+    found, options = _known.setdefault(func, {}), (native, exact, device)
+    if options not in found:
+        found[options] = Inspection(func, *options)
+    return found[options]
 
 
 class Inspection:
     """What becomes of a function under jax. It does not keep the function alive."""
 
-    def __init__(self, func, native, exact):
-        self.func, self.native, self.exact = weakref.ref(func), native, exact
+    def __init__(self, func, native, exact, device=None):
+        self.func, self.native, self.exact, self.device = weakref.ref(func), native, exact, device
 
     def stand_ins(self):
-        return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in self.func().param_types]
+        there = None if self.device is None else jax.sharding.SingleDeviceSharding(self.device)
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype, sharding=there) for t in self.func().param_types]
 
     def lowered(self):
         """jax's Lowered."""
@@ -44,7 +48,8 @@ class Inspection:
         func = self.func()
         places = range(len(func.params))
         with wide():
-            return program(lambda types: (func, places), func.name, self.native, self.exact).lower(*self.stand_ins())
+            made = program(lambda types: (func, places), func.name, self.native, self.exact, device=self.device)
+            return made.lower(*self.stand_ins())
 
     @functools.cached_property
     def told(self):
@@ -58,14 +63,15 @@ class Inspection:
 
     def nests(self):
         """The function as it is lowered: long straight lines on numbers are nests there."""
-        return numbers_in_nests(self.func()) if self.native else self.func()
+        with lowering_for(self.device):
+            return numbers_in_nests(self.func()) if self.native else self.func()
 
     def jaxpr(self):
         """The text of the jaxpr that the function is lowered to."""
         func = self.func()
 
         def run(*operands):
-            with contextlib.nullcontext() if self.native else asked(None):
+            with lowering_for(self.device), contextlib.nullcontext() if self.native else asked(None):
                 return lower(func, operands)
 
         with wide():

@@ -6,8 +6,8 @@ fraction of a millisecond for each.
 """
 
 from .. import native
-from ..forked import platform
 from ..native.stages import free, in_stages, stands_alone
+from ..target import platform
 
 MANY = 512  # bound: equations on numbers from which they are put together
 SMALL = 16  # bound: elements of an array that is computed number by number all the same

@@ -1,8 +1,6 @@
 """Forms for one platform or another."""
 
-from jax import lax
-
-from ..forked import platform
+from ..target import per_platform, platform
 
 
 def by_platform(*operands, cpu, default):
@@ -11,6 +9,4 @@ def by_platform(*operands, cpu, default):
     Where programs run on the CPU unless told otherwise, `default` is not even traced: to trace and to lower a choice
     takes as long as ten operations. A program that is moved elsewhere from there runs as it does on the CPU.
     """
-    if platform() == "cpu":
-        return cpu(*operands)
-    return lax.platform_dependent(*operands, cpu=cpu, default=default)
+    return cpu(*operands) if platform() == "cpu" else per_platform(*operands, cpu=cpu, default=default)

@@ -2,13 +2,15 @@
 
 XLA's CPU compiler gives convolutions to a library that is made for many channels. Of one channel, with few taps, a
 convolution is a sum of shifted arrays, which is computed in vectors: with 5 to 31 taps it takes from a half to a
-fortieth of the time (benchmarks/kernels/rewrites.py).
+fortieth of the time (benchmarks/kernels/rewrites.py). The library for graphics cards convolves no integers: those
+are sums over windows there, which XLA makes one kernel of.
 """
 
 import math
 
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.signal import conv_general, fft
@@ -27,6 +29,9 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
             feature_group_count=groups, batch_group_count=batch_groups, precision=lax.Precision.HIGHEST,
         )  # fmt: skip
 
+    if x.dtype.kind in "iu" and x.size and w.size:
+        given = strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, (groups, batch_groups)
+        return by_platform(x, w, cpu=direct, default=lambda x, w: over_windows(x, w, *given))
     plain = {*strides, *lhs_dilation, *rhs_dilation} <= {1} and all(side >= 0 for sides in padding for side in sides)
     xs, ws, _ = dimension_numbers
     # of float64 XLA's own is as quick; of float32 its threads take 4 to 40 times as long
@@ -40,6 +45,29 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
     ):
         return direct(x, w)
     return by_platform(x, w, cpu=lambda x, w: sum_of_taps(x, w, padding, dimension_numbers, size), default=direct)
+
+
+def over_windows(x, w, strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, groups):
+    """The sums of `conv_general` as its declaration has them: windows are gathered and reduced, so nothing of them is
+    ever in memory. groups: those of features, and of the batch."""
+    (groups, batches), (xs, ws, zs), rank = groups, dimension_numbers, len(strides)
+    x, w = lax.transpose(x, xs), lax.transpose(w, ws)
+    sides = [(0, 0, 0), (0, 0, 0), *((*side, spread - 1) for side, spread in zip(padding, lhs_dilation))]
+    x, taps = lax.pad(x, np.zeros((), x.dtype)[()], sides), w.shape[2:]
+    size = [(n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], taps, strides, rhs_dilation)]
+    b, o, inner = x.shape[0] // batches, w.shape[0], w.shape[1]
+    if min(size, default=1) <= 0:
+        return lax.full([(b, o, *(max(n, 0) for n in size))[zs.index(d)] for d in range(rank + 2)], 0, x.dtype)
+    at = []  # of each axis the elements that each place of the window reads: [places, taps], among those of all axes
+    for axis, (n, k, s, d) in enumerate(zip(size, taps, strides, rhs_dilation)):
+        reads = np.arange(n)[:, None] * s + np.arange(k) * d
+        at.append(reads.reshape([n if a == axis else k if a == rank + axis else 1 for a in range(2 * rank)]))
+    windows = jnp.asarray(x).at[(slice(None), slice(None), *at)].get(mode="promise_in_bounds") if rank else x
+    windows = windows.reshape(batches, b, groups, 1, inner, *size, *taps)
+    weights = w.reshape(batches, 1, groups, o // (groups * batches), inner, *[1] * rank, *taps)
+    z = jnp.sum(windows * weights, (4, *range(5 + rank, 5 + 2 * rank)), x.dtype)
+    z = lax.transpose(z, (1, 0, 2, 3, *range(4, 4 + rank))).reshape(b, o, *size)
+    return lax.transpose(z, np.argsort(zs).tolist())
 
 
 def sum_of_taps(x, w, padding, dimension_numbers, size):

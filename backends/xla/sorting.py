@@ -6,6 +6,7 @@ from jax import numpy as jnp
 
 from ...ir.ops.sorting import sort, top_k
 from .. import native
+from ..target import per_platform
 from . import radix_sort
 from .lower import lower
 from .table import XLA
@@ -29,7 +30,7 @@ def stable_sort(*xs, axis, num_keys, stable):
 
     @jax.custom_jvp
     def run(*xs):
-        return lax.platform_dependent(*xs, cpu=by_digits, default=by_comparing)
+        return per_platform(*xs, cpu=by_digits, default=by_comparing)
 
     run.defjvp(lambda primals, tangents: jax.jvp(by_comparing, primals, tangents))  # digits have no derivative
     return run(*xs)

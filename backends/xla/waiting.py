@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from .. import native
-from ..forked import platform
+from ..target import platform
 from .hosted import calls_python, original
 
 CHEAP = 1024  # fact: operations from which XLA runs a program on threads of its own

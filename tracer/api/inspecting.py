@@ -1,6 +1,7 @@
 """What a compiled function tells of itself: the program of given arguments, its texts and its plan, and its traces."""
 
 from ...autodiff import checkpoints
+from ...backends.target import lowering_for
 from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
 from ..call.explain import explanation
@@ -44,7 +45,7 @@ class Inspecting:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None), exactly(self.exact):
+        with checkpoints.room(self.memory, None), exactly(self.exact), lowering_for(self.device):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
             order = pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))

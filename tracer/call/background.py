@@ -185,7 +185,9 @@ class Background(SignatureEntry):
             return version.func, version.places
 
         expected = tuple(p.type for p in version.captured.func.params)
-        program = dispatch.program(find, self.compiled.name, self.compiled.native, self.compiled.exact)
+        program = dispatch.program(
+            find, self.compiled.name, self.compiled.native, self.compiled.exact, device=self.compiled.device
+        )
         numbers = [*(k.kind for k in kinds), *map(kind_of_input, version.captured.inputs)]
         leaves = [(t, n if n in WEAK_DTYPES else None) for t, n in zip(expected, numbers, strict=True)]
         paced = Pace()

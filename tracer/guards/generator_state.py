@@ -9,7 +9,7 @@ import random
 import numpy as np
 
 from ...backends import native
-from ...backends.forked import platform
+from ...backends.target import platform
 from ...ir.core import Value
 from ...ir.ops.drawing import FAMILIES, TWINS, WORD, WORDS, bits_of, set_words, words_kept, words_of
 from ...ir.types import Tensor

@@ -47,9 +47,11 @@ def analysed_numpy(func: Func, overwritten: set[int]) -> Analysis:
     return found
 
 
-def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool) -> Analysis:
-    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take."""
-    looked = inspected(func, is_native, exact)
+def analysed_xla(func: Func, names: list[str], is_native: bool, exact: bool, device: Any = None) -> Analysis:
+    """Of a program that XLA runs, compiled for the plan if need be; names: of what the parameters take; device: the one
+    that was asked for, which need not be here."""
+    looked = inspected(func, is_native, exact, device)
+    is_native = is_native and (device is None or device.platform == "cpu")
     module, made = parse_module(looked.hlo()), Analysis()
     steps = XlaSteps(module, nests_by_target(looked.nests(), is_native), own_lines(func))
     made.steps, made.lines = numbered_steps(steps.steps), steps.by_line

@@ -84,7 +84,7 @@ def analysed(subject: Subject) -> Analysis:
         return analysed_pieces(version.chain, compiled.exact)
     if version is not None and version.engine or forked.Process.forked:
         return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
-    return analysed_xla(subject.func, names, compiled.native, compiled.exact)
+    return analysed_xla(subject.func, names, compiled.native, compiled.exact, compiled.device)
 
 
 def overwritten(version: Any) -> set[int]:

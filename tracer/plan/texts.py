@@ -110,7 +110,7 @@ def op_counts(func: Func) -> collections.Counter[str]:
 
 
 def looked_at(subject: Subject) -> Inspection:
-    return inspected(subject.func, subject.compiled.native, subject.compiled.exact)
+    return inspected(subject.func, subject.compiled.native, subject.compiled.exact, subject.compiled.device)
 
 
 def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:

@@ -19,7 +19,8 @@ class SpecialisationSet:
     among them."""
 
     def __init__(self, compiled, rules=()):
-        self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
+        self.options = {"native": compiled.native, "exact": compiled.exact, "device": compiled.device}
+        self.rules = rules
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []

@@ -1,0 +1,158 @@
+"""Programs compiled for a graphics card that is not here: the counts that are read of the text, and the compiler itself,
+where it is installed (`benchmarks/gpu/target.py` says how)."""
+
+import json
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+from wengert import jit
+from wengert.backends import target
+from wengert.backends.xla.inspected import inspected
+from wengert.benchmarks.gpu.launches import GRAPH, launches_of
+
+LOOPS = """HloModule jit_f, is_scheduled=true
+
+%fused (p: f64[8]) -> f64[8] {
+  %p = f64[8]{0} parameter(0)
+  ROOT %n = f64[8]{0} negate(%p)
+}
+
+%inner_body (q: (s32[], f64[8])) -> (s32[], f64[8]) {
+  %q = (s32[], f64[8]{0}) parameter(0)
+  %x = f64[8]{0} get-tuple-element(%q), index=1
+  %i = s32[] get-tuple-element(%q), index=0
+  %a = f64[8]{0} fusion(%x), kind=kLoop, calls=%fused
+  %b = f64[8]{0} custom-call(%a), custom_call_target="__cublas$gemm"
+  ROOT %t = (s32[], f64[8]{0}) tuple(%i, %b)
+}
+
+%inner_test (q.1: (s32[], f64[8])) -> pred[] {
+  %q.1 = (s32[], f64[8]{0}) parameter(0)
+  %i.1 = s32[] get-tuple-element(%q.1), index=0
+  ROOT %less = pred[] compare(%i.1, %i.1), direction=LT
+}
+
+%outer_body (r: (s32[], f64[8])) -> (s32[], f64[8]) {
+  %r = (s32[], f64[8]{0}) parameter(0)
+  %c = (s32[], f64[8]{0}) while(%r), condition=%inner_test, body=%inner_body, backend_config={"known_trip_count":{"n":"3"}}
+  %y = f64[8]{0} get-tuple-element(%c), index=1
+  %j = s32[] get-tuple-element(%c), index=0
+  %z = f64[8]{0} custom-call(%y), custom_call_target="xla_ffi_python_gpu_callback"
+  ROOT %u = (s32[], f64[8]{0}) tuple(%j, %z)
+}
+
+ENTRY %main (arg: f64[8]) -> f64[8] {
+  %arg = f64[8]{0} parameter(0)
+  %zero = s32[] constant(0)
+  %start = (s32[], f64[8]{0}) tuple(%zero, %arg)
+  %w = (s32[], f64[8]{0}) while(%start), condition=%inner_test, body=%outer_body, backend_config={"known_trip_count":{"n":"5"}}
+  %v = (s32[], f64[8]{0}) while(%w), condition=%inner_test, body=%inner_body
+  ROOT %out = f64[8]{0} get-tuple-element(%v), index=1
+}
+"""
+
+
+def straight(count):
+    lines = "\n".join(f"  %x{k + 1} = f32[8]{{0}} fusion(%x{k}), kind=kLoop, calls=%fused" for k in range(count))
+    return f"""HloModule m
+
+%fused (p: f32[8]) -> f32[8] {{
+  %p = f32[8]{{0}} parameter(0)
+  ROOT %n = f32[8]{{0}} negate(%p)
+}}
+
+ENTRY %main (x0: f32[8]) -> f32[8] {{
+  %x0 = f32[8]{{0}} parameter(0)
+{lines}
+  ROOT %out = f32[8]{{0}} bitcast(%x{count})
+}}
+"""
+
+
+def test_launches_are_kernels_times_the_trips_of_all_loops_around():
+    found = launches_of(LOOPS)
+    assert found.kernels == 6  # two in the inner body, the callback, and body and test of the loop whose trips are unknown
+    assert found.launches == 5 * (3 * 2 + 1) + (2 + 1)
+    assert found.libraries == {"__cublas$gemm": 5 * 3 + 1}
+    assert (found.callbacks, found.unknown, found.waits) == (5, 1, 5 + 1)
+    assert found.doubles == 2 * 2  # a body that two loops have counts for each
+
+
+@pytest.mark.parametrize("count", [1, GRAPH - 1, GRAPH, 3 * GRAPH])
+def test_a_stretch_of_kernels_is_submitted_as_one_graph(count):
+    found = launches_of(straight(count))
+    assert (found.kernels, found.launches, found.doubles) == (count, count, 0)
+    assert found.submissions == (count if count < GRAPH else 1)
+
+
+def test_forms_follow_the_device_that_is_asked_for(monkeypatch):
+    """On a CPU-only machine, a lowering for another platform takes no machine code and no form of the CPU."""
+
+    class Elsewhere:
+        platform = "gpu"
+
+    taken = []
+    with target.lowering_for(Elsewhere()):
+        assert target.platform() == "gpu"
+        target.per_platform(1, cpu=lambda x: taken.append("cpu"), default=lambda x: taken.append("other"))
+        with target.lowering_for(None):
+            assert target.platform() == "gpu"
+    assert taken == ["other"] and target.platform() != "gpu"
+
+
+COMPILED = """
+import json, sys
+import numpy as np
+from wengert import grad, jit
+from wengert.benchmarks.gpu.compiled import compiled_for
+from wengert.benchmarks.gpu.target import described
+
+def steps(a, b):
+    for _ in range(7):
+        b[1:-1] = (a[:-2] + a[2:]) / 2
+        a[1:-1] = (b[:-2] + b[2:]) / 2
+    return np.cumsum(np.sort(a)).max()
+
+cards = {card: described(card) for card in ("sm_80", "sm_90")}  # before jax looks for its platforms
+x = np.linspace(0.0, 1.0, 600)
+jit(steps)(x.copy(), x.copy())  # what was made for the CPU is not taken for another device
+found = {}
+for card, device in cards.items():
+    for name, f in (("forward", steps), ("gradient", grad(steps))):
+        made = compiled_for(device, f, x, x.copy())
+        found[f"{card} {name}"] = made.launches.launches, made.launches.callbacks, "wengert_nest" in made.text
+plan = str(jit(steps, device=cards["sm_90"]).plan(x, x.copy()))
+print(json.dumps([found, "7 trips" in plan]))
+"""
+
+
+def installed():
+    """Whether the compiler is there, asked in a process of its own: its plugin is looked for once a process."""
+    code = "from wengert.benchmarks.gpu.target import refusal; print(refusal() or '')"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_programs_compile_for_both_cards():
+    if why := installed():
+        pytest.skip(why)
+    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, planned = json.loads(done.stdout.splitlines()[-1])
+    assert planned
+    assert set(found) == {f"{card} {what}" for card in ("sm_80", "sm_90") for what in ("forward", "gradient")}
+    for launches, callbacks, native in found.values():
+        assert launches > 14 and callbacks == 0 and not native
+
+
+def test_a_plan_is_of_the_device_that_is_asked_for():
+    """The CPU by name, of which nothing is to differ from the CPU that is taken by default."""
+    x = np.linspace(0.0, 1.0, 64)
+    func = jit(lambda x: np.cumsum(x) * 2).ir(x)
+    here = inspected(func, device=jax.devices("cpu")[0])
+    assert here is not inspected(func) and here is inspected(func, device=jax.devices("cpu")[0])
+    assert [line.strip() for line in here.hlo().splitlines() if "ENTRY" in line]
