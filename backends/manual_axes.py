@@ -5,7 +5,7 @@ import jax
 from jax import lax
 
 
-def axes_of(values):
+def manual_axes_of(values):
     """The axes of a mesh along which some of the values differ; none outside `jax.shard_map`."""
     found = frozenset()
     for x in values:
@@ -15,17 +15,17 @@ def axes_of(values):
     return found
 
 
-def differing(values, axes):
+def all_varying(values, axes):
     """The values as such that differ along `axes` too, as a tuple."""
-    return tuple([differ(x, axes) for x in values]) if axes else tuple(values)
+    return tuple([made_varying(x, axes) for x in values]) if axes else tuple(values)
 
 
-def differ(x, axes):
-    more = axes - axes_of([x])
+def made_varying(x, axes):
+    more = axes - manual_axes_of([x])
     return lax.pcast(x, tuple(sorted(more)), to="varying") if more else x
 
 
-def differing_as(operands, function):
+def varying_as(operands, function):
     """`function(*values) -> values`, its results such that differ as the operands do."""
-    axes = axes_of(operands)
-    return (lambda *xs: differing(function(*xs), axes)) if axes else function
+    axes = manual_axes_of(operands)
+    return (lambda *xs: all_varying(function(*xs), axes)) if axes else function

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -228,18 +227,6 @@ class _Stack(threading.local):
 
     def __init__(self) -> None:
         self.builders: list[Builder] = []
-
-
-@contextlib.contextmanager
-def nothing_built() -> Iterator[None]:
-    """Within, this thread builds nothing, whatever it was building: what runs then is no part of that."""
-    stack = Builder._stack
-    before, stack.top = stack.top, None
-    builders, stack.builders = stack.builders, []
-    try:
-        yield
-    finally:
-        stack.top, stack.builders = before, builders
 
 
 class Builder:

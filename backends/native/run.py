@@ -9,7 +9,7 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
-from ..manual_axes import axes_of, differing
+from ..manual_axes import all_varying, manual_axes_of
 from ..target import per_platform, platform
 from . import direct
 from .ffi import refusal, target
@@ -117,7 +117,7 @@ def lowered(op, operands, attrs, other):
     launch = jax.ffi.ffi_call(name, shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
 
     def native(*operands):
-        return differing(launch(*operands)[: len(nest.results)], axes_of(operands))
+        return all_varying(launch(*operands)[: len(nest.results)], manual_axes_of(operands))
 
     def through_lax(*operands):
         with asked(None):  # what is not run need not be compiled

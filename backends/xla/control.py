@@ -9,7 +9,7 @@ from jax import lax
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
-from ..manual_axes import axes_of, differing, differing_as
+from ..manual_axes import all_varying, manual_axes_of, varying_as
 from .callbacks import callback
 from .lower import lower
 from .table import XLA
@@ -23,7 +23,7 @@ def jax_callable(func):
 
 @XLA.rule(cond)
 def lower_cond(index, *operands, branches):
-    runs = [differing_as((index, *operands), jax_callable(branch)) for branch in branches]
+    runs = [varying_as((index, *operands), jax_callable(branch)) for branch in branches]
     if index.dtype == bool:
         return lax.cond(index, runs[1], runs[0], *operands)
     last = min(len(branches) - 1, np.iinfo(index.dtype).max)
@@ -44,11 +44,11 @@ def loop_through_lax(attrs, *operands):
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)
     order = schedule(body, attrs["carried"])
-    axes = axes_of(operands)
-    state = differing(state, axes)
+    axes = manual_axes_of(operands)
+    state = all_varying(state, axes)
     if test is None:
         return lax.fori_loop(
-            np.int64(0), n, lambda i, now: differing(lower(body, (i, *invariants, *now), order), axes), state
+            np.int64(0), n, lambda i, now: all_varying(lower(body, (i, *invariants, *now), order), axes), state
         )
 
     def goes(carry):
@@ -62,7 +62,7 @@ def loop_through_lax(attrs, *operands):
 
     def step(carry):
         i, *now = carry
-        return (i + 1, *differing(lower(body, (i, *invariants, *now), order), axes))
+        return (i + 1, *all_varying(lower(body, (i, *invariants, *now), order), axes))
 
     return lax.while_loop(goes, step, (np.int64(0), *state))[1:]
 
@@ -96,4 +96,4 @@ def lower_host(*operands, function, results, ordered):
     if ordered:
         return callback(jax.experimental.io_callback, run, results, operands, ordered=True)
     out = callback(jax.pure_callback, run, results, operands, vmap_method="sequential")
-    return differing(out, axes_of(operands))
+    return all_varying(out, manual_axes_of(operands))

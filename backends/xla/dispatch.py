@@ -235,12 +235,12 @@ def is_at_once():
         return not isinstance(jax.numpy.add(1, 1), jax.core.Tracer)
 
 
-def at_once():
+def computed_at_once():
     """What is computed within is so, where nothing that it is computed of stands in a trace."""
     return jax.ensure_compile_time_eval()
 
 
-def operand(x, type):
+def as_operand(x, type):
     """A leaf of a call as an operand of a program, whatever the setting of 64-bit types is."""
     if isinstance(x, jax.Array):
         return x
@@ -277,7 +277,7 @@ def jitted_over_arrays(function, args, kwargs):
     return jax.jit(run)([leaves[k] for k in moving])
 
 
-def chosen(number, options):
+def picked_by(number, options):
     """Of arrays, the one of which a traced number says which it is."""
     return jax.lax.select_n(number.astype(np.int32), *options)
 

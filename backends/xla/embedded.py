@@ -25,7 +25,7 @@ from ...ir.core import has
 from ...ir.exactness import exactly
 from ...ir.ops.control import host
 from ..forked import refuse_forked, under_jit
-from ..manual_axes import axes_of, differ, differing
+from ..manual_axes import all_varying, made_varying, manual_axes_of
 from ..native import asked
 from .callbacks import words
 from .dispatch import wide
@@ -68,7 +68,7 @@ class Embedded:
             if self.checked:
                 k = len(self.origin.func.results) - 1
                 out[k] = words(out[k])
-            return differing([lax.convert_element_type(z, self.dtype(z)) for z in out], axes_of(xs))
+            return all_varying([lax.convert_element_type(z, self.dtype(z)) for z in out], manual_axes_of(xs))
 
         run.__name__ = run.__qualname__ = self.func.name
         return run
@@ -105,9 +105,9 @@ class Embedded:
                 part = self.origin.part(moving)
                 saved = () if part.late is None else zs if part.early is self else part.early(*xs)
                 saved = saved[len(self.origin.func.results) :]
-                moved = linear(part, xs, [ts[i] for i in moving], [zs[k] for k in flows], saved)
+                moved = tangents_through(part, xs, [ts[i] for i in moving], [zs[k] for k in flows], saved)
                 for k, t in zip(flows, moved, strict=True):
-                    tangents[k] = differ(t, axes_of([zs[k]]))
+                    tangents[k] = made_varying(t, manual_axes_of([zs[k]]))
             return zs, tuple(tangents)
 
     def part(self, moving):
@@ -156,7 +156,7 @@ def moves(t):
     return not isinstance(t, SymbolicZero) and jnp.issubdtype(t.dtype, jnp.inexact)
 
 
-def linear(part, xs, ts, zs, saved):
+def tangents_through(part, xs, ts, zs, saved):
     """The tangents of results zs at xs, which JAX may evaluate, transpose, batch and differentiate."""
     inexact = [x for x in xs if jnp.issubdtype(x.dtype, jnp.inexact)]
 
@@ -167,30 +167,31 @@ def linear(part, xs, ts, zs, saved):
         (p, pz), (q, qz) = v
         back = dtypes_of(ts, part.pull(*xs, *qz))
         there = dtypes_of(zs, part.push(*xs, *p))
-        out = (difference(q, back), qz), (p, difference(pz, there))
+        out = (differences_of(q, back), qz), (p, differences_of(pz, there))
         # as a derivative, all of it depends on what the operands do: JAX transposes nothing of which a part is known
-        return jax.tree_util.tree_map(lambda x: x + nothing(inexact, x), out)
+        return jax.tree_util.tree_map(lambda x: x + zeros_through(inexact, x), out)
 
     def solve(_, b):
         (p, pz), (q, qz) = b
         there = unless_zero(lambda *q: dtypes_of(zs, part.push.run(*xs, *q)), q, zs)
         back = unless_zero(lambda *pz: dtypes_of(ts, part.pulled(xs, pz, saved)), pz, ts)
-        return (q, total(qz, there)), (total(p, back), pz)
+        return (q, sums_of(qz, there)), (sums_of(p, back), pz)
 
-    b = ([nothing(ts, t) for t in ts], [nothing(ts, z) for z in zs]), (ts, [nothing(ts, z) for z in zs])
+    still = [zeros_through(ts, z) for z in zs]
+    b = ([zeros_through(ts, t) for t in ts], still), (ts, still)
     solved = lax.custom_linear_solve(symmetric, b, solve, transpose_solve=solve, symmetric=True)
     return solved[0][1]
 
 
-def total(xs, ys):
+def sums_of(xs, ys):
     return [x + y for x, y in zip(xs, ys, strict=True)]
 
 
-def difference(xs, ys):
+def differences_of(xs, ys):
     return [x - y for x, y in zip(xs, ys, strict=True)]
 
 
-def nothing(values, like):
+def zeros_through(values, like):
     """Zeros in the shape and dtype of `like`, which depend linearly on values."""
     empty = [lax.slice(lax.reshape(x, (x.size,)), (0,), (0,)) for x in values]
     empty = [lax.convert_element_type(lax.real(x) if x.dtype.kind == "c" else x, SCALAR) for x in empty]

@@ -17,16 +17,26 @@ from .callbacks import numbers
 STATUS = np.dtype(np.int64)
 
 
+class FailedInside(RuntimeError):
+    """What a compiled program of JAX's ends with: XLA keeps no more of an exception than its text."""
+
+
 def raise_where_failed(status, error_of):
     """`error_of(status)` is raised where an int64 status, given as words, is not 0, or one of a batch."""
 
-    def told(x):
+    def called(x):
+        if x := int(numbers(np.asarray(x), STATUS)):
+            error = error_of(x)
+            notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+            raise FailedInside(f"{type(error).__name__}: {error}{notes}") from error
+
+    def raise_here(x):
         if x := int(numbers(np.asarray(x), STATUS)):
             raise error_of(x)
 
     @custom_vmap
     def ask(status):
-        lax.cond(jnp.any(status != 0), lambda x: jax.debug.callback(told, x), lambda x: None, status)
+        lax.cond(jnp.any(status != 0), lambda x: jax.debug.callback(called, x), lambda x: None, status)
         return status
 
     @ask.def_vmap
@@ -39,6 +49,6 @@ def raise_where_failed(status, error_of):
         if isinstance(status, jax.core.Tracer):
             ask(status)
         else:
-            told(status)
+            raise_here(status)
 
     ask_one(status)

@@ -168,7 +168,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         gives is a constant there."""
         if dispatch.is_at_once() or any(map(dispatch.is_tracer_type, map(type, leaves))):
             raise why
-        with dispatch.at_once():
+        with dispatch.computed_at_once():
             return self.run(leaves, given)
 
     def without_xla(self, leaves, why, given):

@@ -5,6 +5,7 @@ such calls are refused, with the line. What is read outside is read now, as jax 
 """
 
 import contextvars
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import raises_for_user
 from ..program.specialisation_set import SpecialisationSet
 from ..values.acting import acts
-from ..values.status import failure
+from ..values.status import check_number, failure
 from .entry import SignatureEntry
 
 CHECKS = contextvars.ContextVar("checks", default=True)  # whether those that fail raise, in what jax traces now
@@ -90,7 +91,7 @@ class InsideJax(SignatureEntry):
         if version is None or version.captured.outside.draws:
             version = self.traced(kinds, types, self._reason(types, here), leaves)
             self.tell_apart(version)
-            refuse(version)
+            refuse_once(version)
             if here is None:
                 here = SpecialisationSet(self.compiled, version.rules)
                 self.worlds.append(here)
@@ -99,19 +100,19 @@ class InsideJax(SignatureEntry):
         return here, version
 
 
-def refuse(version):
+def refuse_once(version):
     """Refused where jax would do once, as it traces, what the function does at every call."""
     captured = version.captured
     if captured.outside.draws:
         text = "it draws random numbers, and jax would have the same ones at every call"
         hint = "Draw outside, with jax.random or a Generator, and pass what was drawn."
-        raise UnsupportedError(inside(version, text, hint))
+        raise UnsupportedError(told_inside(version, text, hint))
     if captured.stores:
         text = "it stores outside itself, where values of jax's trace would be left"
-        raise UnsupportedError(inside(version, text, "Return the value."))
+        raise UnsupportedError(told_inside(version, text, "Return the value."))
 
 
-def inside(version, text, hint):
+def told_inside(version, text, hint):
     return message(f"{version.captured.func.name} is called inside a transform of jax: {text}", None, hint)
 
 
@@ -122,17 +123,26 @@ def inlined(version, leaves, given, options):
     written = [i for i in captured.writes if isinstance(leaves[i], np.ndarray)]
     if written:
         text = "it changes an argument that is an ndarray, which would happen once, as jax traces"
-        raise UnsupportedError(inside(version, text, "Write x = x.copy() first, and return it."))
+        raise UnsupportedError(told_inside(version, text, "Write x = x.copy() first, and return it."))
     try:
-        raw = program_of(version, options)(*map(dispatch.operand, leaves, [p.type for p in func.params]))
+        raw = program_of(version, options)(*map(dispatch.as_operand, leaves, [p.type for p in func.params]))
     except embedded.ActsInOrder:
         text = "jax.vmap has no order in which its lanes print, draw or write"
-        raise UnsupportedError(inside(version, text, BATCHED)) from None
+        raise UnsupportedError(told_inside(version, text, BATCHED)) from None
     if captured.checks:
         *raw, status = raw
         if CHECKS.get():
-            failing.raise_where_failed(status, lambda number: failure(captured.checks, number)[1])
+            failing.raise_where_failed(status, functools.partial(failed_there, captured))
     return handed(version, raw, leaves, given)
+
+
+def failed_there(captured, status):
+    """The exception of a failed check, with the line in a note: no traceback of the program's tells it."""
+    error = failure(captured.checks, status)[1]
+    place = captured.outside.check_places.get(check_number(status))
+    if place is not None and "  at " not in "".join([str(error), *getattr(error, "__notes__", ())]):
+        error.add_note(message("", place).lstrip("\n"))
+    return error
 
 
 def program_of(version, options):
@@ -153,13 +163,13 @@ def handed(version, raw, leaves, given):
         made = captured.rebuild([leaf(o, values, leaves) for o in captured.outs])
     except dispatch.UNKNOWN:
         text = "how long a result is, or which array it is a part of, is known only when it runs"
-        raise UnsupportedError(inside(version, text, RETURNED)) from None
+        raise UnsupportedError(told_inside(version, text, RETURNED)) from None
     return made if captured.given is None else apply_container_changes(made, captured.given, given)
 
 
 def leaf(out, values, leaves):
     if out.how == "chosen":
-        return dispatch.chosen(values[out.index], [leaf(o, values, leaves) for o in out.object])
+        return dispatch.picked_by(values[out.index], [leaf(o, values, leaves) for o in out.object])
     if out.how == "object":
         return out.object
     if out.how == "copy":

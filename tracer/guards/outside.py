@@ -85,6 +85,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
         self.written = ()
         self.relied = ReliedArrays()
         self.draws = Draws()
+        self.check_places = {}  # number of a check -> the user's line that made it, where that is known
         self.changed_errors = []  # exceptions of which attributes were stored, which are put back where the trace ends
         self.identified = False  # whether it was asked which list or dict one is
         self.stray = Unhooked(self)  # sees what runs without hooks

@@ -52,10 +52,10 @@ class At:
         self.array = array
 
     def __getitem__(self, key):
-        return Place(self.array, key)
+        return AtPlace(self.array, key)
 
 
-class Place:
+class AtPlace:
     """`x.at[key]`."""
 
     __slots__ = ("array", "key")

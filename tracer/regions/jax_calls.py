@@ -8,7 +8,7 @@ import numpy as np
 
 from ...backends.xla import bridge
 from ...backends.xla.dispatch import is_device_array
-from ...ir.core import nothing_built
+from ...ir.unbuilt import nothing_built
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
@@ -18,7 +18,7 @@ from ..values.array import Traced, TracedScalar, wrap
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from .convert import CELL
-from .jax_functions import Held, home_of, is_container, is_object, is_operand
+from .jax_functions import HeldValues, home_of, is_container, is_object, is_operand
 
 TREES = ("jax._src.tree_util", "jax._src.tree", "jax.tree_util", "jax.tree")  # call what they are given on each leaf
 OPERANDS = Traced, BoundedArray, Poison, np.ndarray, np.generic
@@ -51,7 +51,7 @@ def of_jax(other, f, /, *args, **kwargs):
         f, args = f.__func__, (f.__self__, *args)
     elif is_container(f):
         f, args = call_object, (f, *args)
-    held = Held()
+    held = HeldValues()
     held.collected((f, args, kwargs))
     if not held.found and not any(map(is_operand, pytree.leaves((args, kwargs)))):
         return other(*args, **kwargs)
@@ -88,7 +88,7 @@ def run(function, args, kwargs, held=None, widely=False):
         more = [value_of(x) for x in values]
         operands += more
         given += map(operand_type, values, more)
-        function, make = holding(function, held, values), bridge.imported_once
+        function, make = filled_in(function, held, values), bridge.imported_once
         tree = pytree.structure(((args, kwargs), [0] * len(values)))
     try:
         with current_trace().root.outside.stray.unseen(), nothing_built():
@@ -108,7 +108,7 @@ def operand_type(leaf, operand):
     return operand.type, getattr(leaf, "weak", None) in (int, float, complex)
 
 
-def holding(function, held, values):
+def filled_in(function, held, values):
     """`function`, of ((args, kwargs), values): those in the place of the traced values that its functions hold."""
 
     def called(given, new):

@@ -60,7 +60,7 @@ def is_object(x):
     return not plain and (not callable(x) or is_container(x))
 
 
-class Held:
+class HeldValues:
     """What is held by functions that a call is handed, in their cells and by the names in them, and by functions there:
     the traced values that are `found`, and the `functions` of the user's."""
 

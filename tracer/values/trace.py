@@ -296,7 +296,10 @@ class Trace(Acting):
             value, args, told = (value, args, told) if error is was else (None, None, True)
         checks = self.root.checks
         drawn = len(self.root.outside.draws.list)
-        number = checks.setdefault(Check(error, text, value is not None, drawn, args, told), len(checks) + 1)
+        check = Check(error, text, value is not None, drawn, args, told)
+        if check not in checks:
+            self.root.outside.check_places[len(checks) + 1] = locate()
+        number = checks.setdefault(check, len(checks) + 1)
         if number >> BITS:
             raise UnsupportedError(
                 message(
