@@ -12,9 +12,12 @@ from jax import lax
 
 from .forked import Process
 
+SEVERAL = "several"
+
 
 class Target(threading.local):
-    """platform: "cpu", "gpu" or "tpu", where a lowering of this thread is for a device that was asked for."""
+    """platform: "cpu", "gpu" or "tpu", where a lowering of this thread is for a device that was asked for; SEVERAL,
+    where it is for more than one, or to be run by others."""
 
     platform = None
 
@@ -34,6 +37,17 @@ def lowering_for(device):
         TARGET.platform = before
 
 
+@contextlib.contextmanager
+def lowering_for_others(platforms):
+    """Within, programs of this thread are lowered for platforms, by their names in jax.export."""
+    before = TARGET.platform
+    TARGET.platform = "cpu" if set(platforms) == {"cpu"} else SEVERAL
+    try:
+        yield
+    finally:
+        TARGET.platform = before
+
+
 def platform():
     """The platform that is lowered for; to ask for `jax.default_backend()` starts XLA."""
     if TARGET.platform is not None:
@@ -45,6 +59,6 @@ def platform():
 def per_platform(*operands, cpu, default):
     """`cpu(*operands)` on CPUs and `default(*operands)` elsewhere; both are lowered where no device was asked for, and
     XLA takes one."""
-    if TARGET.platform is None:
+    if TARGET.platform in (None, SEVERAL):
         return lax.platform_dependent(*operands, cpu=cpu, default=default)
     return cpu(*operands) if TARGET.platform == "cpu" else default(*operands)

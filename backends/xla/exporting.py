@@ -20,6 +20,7 @@ from jax import export
 from ...ir.exactness import exactly
 from ..forked import refuse_forked
 from ..native import asked
+from ..target import lowering_for_others
 from .dispatch import wide
 from .lower import lower
 
@@ -52,7 +53,7 @@ def exported(func, count, constants, copies, platforms, name, exact=False):
     types = func.param_types[:count]
 
     def run(*leaves):
-        with exactly(exact), asked(None):
+        with exactly(exact), asked(None), lowering_for_others(platforms):
             out = lower(func, [*leaves, *map(jax.numpy.asarray, constants)])
         return (*out, *map(jax.numpy.asarray, copies))
 
