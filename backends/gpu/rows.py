@@ -18,7 +18,7 @@ RESHAPE, BROADCAST, IOTA, CAST, ADD = (OPS[name] for name in ("reshape", "broadc
 
 class Cells:
     """counters: the two, as values; count: the most trips of the inner loop; accesses: {position of a carried array:
-    [(affine forms of the indices, whether it is a store)]}.
+    [(affine forms of the indices, whether it is a store)]}; local: values that may differ from trip to trip.
 
     known: `ir.affine.Affine`, which has been told of the outer loop. Together where the body is something else, or its
     order matters.
@@ -84,7 +84,8 @@ class Cells:
             raise Together
         found = {k: [] for k in range(self.carried)}
         states = core.params[len(core.params) - self.carried :]
-        Accesses(known, found, set()).function(core, dict(zip(states, self.order)), self.order)
+        self.local = {*self.body.params, *core.params, *(r for eqn in self.body.eqns for r in eqn.results)}
+        Accesses(known, found, self.local).function(core, dict(zip(states, self.order)), self.order)
         self.last = []
         for k, accesses in found.items():
             for starts, sizes, shape, stored in accesses:

@@ -121,7 +121,8 @@ class Waves:
                 continue
             turn = trip_of_cell(stores[0], i, j)
             for store in stores:
-                if trip_of_cell(store, i, j) != turn:
+                other = any(name in cells.local and name not in (i, j) for terms, _ in store for name in terms)
+                if other or trip_of_cell(store, i, j) != turn:  # where another trip stores would not be known
                     raise Together
                 for forms, _ in found:
                     apart = [plus(a, b, -1) for a, b in zip(forms, store)]

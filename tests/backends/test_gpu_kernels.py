@@ -370,7 +370,15 @@ def overwritten(a, b):
     return (a,)
 
 
-@pytest.mark.parametrize("f", [far, transposed, overwritten])
+def wrapped(a, b):
+    a = a.copy()
+    for i in range(8):
+        for j in range(i % 5, 9):
+            a[i, j] = max(b[0, j], a[i + 1, j]) * 0.5
+    return (a,)
+
+
+@pytest.mark.parametrize("f", [far, transposed, overwritten, wrapped])
 def test_what_no_wave_keeps_in_order_is_left_as_it_is(f):
     g = np.random.default_rng(0)
     a, b = g.normal(size=(9, 9)), g.normal(size=(9, 9))
