@@ -1,5 +1,5 @@
-"""Gradients of softmax, cross-entropy, log-sum-exp and attention as they are written in NumPy: without and with the pass
-that has no derivative through a maximum which cancels (`ir/passes/shifts.py`), and JAX's of the same text.
+"""Gradients of softmax, cross-entropy, log-sum-exp and attention as they are written in NumPy: without and with the
+pass that has no derivative through a maximum which cancels (`ir/passes/shifts.py`), and JAX's of the same text.
 
     python benchmarks/kernels/cross_entropy.py
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert import grad
 from wengert.ir import pipeline
+from wengert.tracer.call.shared import forget_shared
 
 TURNS = 15
 
@@ -49,37 +50,34 @@ def programs(np):
 SHAPES = {"attention": (1024, 64)}
 
 
-def best(f, x):
-    """The shortest of some calls, in milliseconds."""
-    jax.block_until_ready(f(x))
-    found = []
+def best_of(functions, x):
+    """The shortest call of each of some functions, called in turn, in milliseconds."""
+    found = [[] for _ in functions]
     for _ in range(TURNS):
-        start = time.perf_counter()
-        jax.block_until_ready(f(x))
-        found.append(time.perf_counter() - start)
-    return 1e3 * min(found)
+        for f, times in zip(functions, found):
+            start = time.perf_counter()
+            jax.block_until_ready(f(x))
+            times.append(time.perf_counter() - start)
+    return [1e3 * min(times) for times in found]
 
 
-def ours(f, without):
-    """The gradient of a function, made anew."""
-    kept = mock.patch.object(pipeline, "shifts", lambda func: func) if without else contextlib.nullcontext()
-    slope = grad(lambda x: f(x))
-
-    def run(x):
-        with kept:
-            return slope(x)
-
-    return run
+def ours(f, x, without):
+    """(the gradient of a function, compiled anew for x, how many equations it has)."""
+    forget_shared()
+    slope = grad(f)
+    with mock.patch.object(pipeline, "shifts", lambda func: func) if without else contextlib.nullcontext():
+        slope(x)
+        return slope, slope.ir(x).count()
 
 
 def main():
-    print(f"{'gradient of':15} {'shape':>12} {'without':>9} {'with':>9} {'JAX':>9}")
+    print(f"{'gradient of':15} {'shape':>12} {'equations':>13} {'without':>9} {'with':>9} {'JAX':>9}")
     for name, f in programs(np).items():
         shape = SHAPES.get(name, (4096, 1024))
         x = jnp.asarray(np.random.default_rng(0).normal(size=shape), jnp.float32)
-        theirs = jax.jit(jax.grad(programs(jnp)[name]))
-        times = best(ours(f, True), x), best(ours(f, False), x), best(theirs, x)
-        print(f"{name:15} {shape!s:>12} " + " ".join(f"{t:9.2f}" for t in times))
+        (plain, many), (short, few) = (ours(f, x, without) for without in (True, False))
+        times = best_of([plain, short, jax.jit(jax.grad(programs(jnp)[name]))], x)
+        print(f"{name:15} {shape!s:>12} {many:6} {few:6} " + " ".join(f"{t:9.2f}" for t in times))
 
 
 if __name__ == "__main__":
