@@ -11,7 +11,7 @@ from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve
 from .ops.linalg import dot_general
-from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, simplify, user_rules, widen
+from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, shifts, simplify, user_rules, widen
 from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
@@ -88,13 +88,14 @@ def run(
 
 
 def ready(func: Func, tell: Callable[[str], object]) -> Func:
-    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, and loops
-    that are one product as that product, for its derivative is products and theirs are loops.
+    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, loops that
+    are one product as that product, for its derivative is products and theirs are loops, and no derivative through
+    what cancels.
 
     tell: called with a line for each such loop.
     """
-    if not ONLY_EXACT.get() and chained(func):
-        func = rewrite(func, CONTRACTIONS)
+    if not ONLY_EXACT.get():
+        func = shifts(rewrite(func, CONTRACTIONS) if chained(func) else func)
     if not repeats(func):
         return func
     found: list[str] = []

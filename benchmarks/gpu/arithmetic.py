@@ -51,7 +51,7 @@ PROGRAMS = {
 
 
 def products_in(text):
-    """Of each product in the text of an executable: dtypes of the factors and of the result, precision, what computes."""
+    """Of each product in an executable: dtypes of the factors and of the result, precision, what computes it."""
     found, types = [], {}
     for line in text.splitlines():
         if made := VALUE.search(line):

@@ -9,10 +9,12 @@ from .loops import loops
 from .masks import masks
 from .memory import memory
 from .products import products
+from .shifts import shifts
 from .simplify import simplify
 from .user_rules import user_rules
 from .widen import widen
 
 __all__ = [
-    "bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify", "user_rules", "widen",
+    "bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "shifts", "simplify",
+    "user_rules", "widen",
 ]  # fmt: skip

@@ -367,8 +367,8 @@ def differs(got, want, mine, plain, rtol):
     return ""
 
 
-def program(find, name, native=True, exact=False, device=None):
-    """`dispatch.program` with generated NumPy in the place of XLA."""
+def program(find, name, **options):
+    """`dispatch.program` with generated NumPy in the place of XLA, of which the options are."""
     made = {}
 
     def run(*leaves):

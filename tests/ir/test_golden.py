@@ -8,7 +8,7 @@ import re
 import pytest
 from places import ROOT
 
-from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, simplify, widen
+from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, shifts, simplify, widen
 from wengert.ir.pipeline import run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
@@ -18,6 +18,7 @@ FILES = sorted((ROOT / "tests" / "golden" / "passes").glob("*.ir"))
 STEPS = {
     "inline": inline,
     "fold": fold,
+    "shifts": shifts,
     "simplify": simplify,
     "simplify exact": lambda func: simplify(func, EXACT),
     "masks": masks,
