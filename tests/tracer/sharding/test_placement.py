@@ -1,5 +1,6 @@
 """`jit(mesh=, shard=)`: ndarrays on eight devices, in processes of their own, and what is refused before there are any."""
 
+import numpy as np
 import pytest
 
 from wengert import jit
@@ -160,3 +161,14 @@ def test_programs_are_kept_by_mesh_and_spec(said, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert said(CACHE) == [[True, "kept"]] * 3
     assert said(CACHE) == [[True, "read"]] * 3
+
+
+def test_the_page_of_the_guide_on_eight_devices(said):
+    assert said("from several_devices import *\nimport pages\nprint(json.dumps(pages.run('guide/many_devices.md')))") == [0, 35]
+
+
+def test_a_mesh_of_one_device_is_a_device():
+    x = np.arange(8.0)
+    for options in ({"shard": {"x": "rows"}, "mesh": 1}, {"mesh": 1}):
+        f = jit(lambda x: np.sin(x).sum(), **options)
+        assert f(x) == pytest.approx(np.sin(x).sum()) and f.plan(x).json()["traces"][0]["devices"]["sent"] == 0
