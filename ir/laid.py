@@ -6,6 +6,8 @@ several; what has to be sent it tells the Spread.
 
 import math
 
+from .split import in_parts_within, way_of
+
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, PERMUTE = "all-reduce", "all-gather", "all-to-all", "collective-permute"
 ROUNDS = 3  # bound: how often the body of a loop is looked at, until what it carries lies as before
 UNKNOWN_TRIPS = 1  # trips of a loop that data decide, as they count
@@ -36,7 +38,7 @@ def lay_elementwise(s, eqn, *given):
 
 def lay_gathered(s, eqn, *given):
     """What no rule knows runs on all devices, of whole operands."""
-    for x, g in zip(eqn.operands, given):
+    for x, g in dict(zip(eqn.operands, given, strict=True)).items():
         s.whole(eqn, x, g, range(len(g)))
     whole = tuple((None,) * r.type.ndim for r in eqn.results)
     return whole if eqn.op.multiple else whole[0]
@@ -255,8 +257,28 @@ def lay_conv_general(s, eqn, x, w):
     return tuple(out)
 
 
+def lay_parts(s, eqn, split, axis, given):
+    """Each device has its rows, and those of its neighbours that it needs; what is not taken row by row is whole."""
+    out = []
+    for k, (x, spec) in enumerate(zip(eqn.operands, given, strict=True)):
+        wanted = [axis if k in split.axes and a == split.axes[k] else None for a in range(len(spec))]
+        s.laid(eqn, x, spec, wanted)
+        for rows in split.halo.get(k, ()):
+            s.move(eqn, PERMUTE, rows * s.local(x, ()) / max(split.rows, 1), axis)
+        if k in split.sums:
+            s.move(eqn, ALL_REDUCE, s.local(x, ()), axis)
+        out.append(tuple(wanted))
+    return out[split.count :]
+
+
 def lay_loop(s, eqn, *given):
-    """What a loop carries lies as its body leaves it, from the trip on in which nothing changes any more."""
+    """What a loop carries lies as its body leaves it, from the trip on in which nothing changes any more; a loop that
+    goes through arrays element by element has them in parts, or whole."""
+    split, axis, _ = way_of(eqn.attrs, s.sizes)
+    if split is not None:
+        return lay_parts(s, eqn, split, axis, given)
+    if any(x.type.shape for x in eqn.operands) and not in_parts_within(eqn.attrs, s.sizes):
+        return lay_gathered(s, eqn, *given)
     attrs, first = eqn.attrs, len(given) - eqn.attrs["carried"]
     head = int(attrs["trips"] is None and attrs["test"] is None)
     state, before, times = list(given[first:]), len(s.moved), s.times

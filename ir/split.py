@@ -8,6 +8,7 @@ the part, arrays begin where the part does, and the user's counter is computed f
 
 from .affine import Affine
 from .core import Builder, Lit, Value
+from .cost import cost
 from .ops.control import COUNTER, call, cond, loop
 from .ops.elementwise import add, maximum, minimum, select, sub
 from .ops.flow import apart
@@ -15,6 +16,7 @@ from .ops.reduction import reduce_sum
 from .ops.shape import dynamic_slice, dynamic_update_slice
 
 PLAIN_CALLS = (call, apart)
+LEAST = 2048  # bound: operations of a loop from which it is shared out by itself in each trip of one that is not
 
 
 class Stuck(Exception):
@@ -279,6 +281,34 @@ def split_of(attrs):
         return SharedLoop(attrs), None
     except Stuck as why:
         return None, str(why)
+
+
+def row_axis(split, sizes):
+    """The longest mesh axis along which a loop has equal parts, of {axis: devices}."""
+    fits = [name for name, n in sizes.items() if n > 1 and split.parts(n)]
+    return max(fits, key=sizes.get, default=None)
+
+
+def way_of(attrs, sizes, exact=False):
+    """How a loop over arrays runs on a mesh of {axis: devices}: (its SharedLoop, the axis, None) where each device has
+    the trips of its rows, (None, None, why not) else. exact: sums keep their order."""
+    split, why = split_of(attrs)
+    if split is None:
+        return None, None, why
+    if split.sums and exact:
+        return None, None, "the order of its sums is to be kept"
+    axis = row_axis(split, sizes)
+    if axis is None:
+        return None, None, f"its {split.rows} rows are not shared out evenly, or less than what a trip looks back"
+    return split, axis, None
+
+
+def in_parts_within(attrs, sizes, exact=False):
+    """Whether a loop that runs whole has something in it that does not: work with arrays, which XLA takes apart, or a
+    loop whose rows are shared out."""
+    inner = [e for e in attrs["body"].eqns if e.op is loop]
+    pays = lambda e: cost(e).flops >= LEAST and way_of(e.attrs, sizes, exact)[0] is not None
+    return array_work(attrs["body"]) or any(pays(e) or in_parts_within(e.attrs, sizes, exact) for e in inner)
 
 
 def array_work(func):

@@ -12,9 +12,9 @@ Collective Communication Operations in MPICH, sections 4 and 5]
 
 import math
 
-from .aligned import aligned
 from .amounts import in_units
 from .core import Lit
+from .for_devices import for_devices
 from .laid import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, PERMUTE, RULES, lay_elementwise, lay_gathered, mesh_axes
 
 
@@ -53,7 +53,7 @@ class Spread:
 
     def run(self, func, specs):
         """The specs of the results of a function, as it runs on several devices."""
-        func = aligned(func)
+        func = for_devices(func)
         self.specs.update(zip(func.params, specs, strict=True))
         for eqn in func.eqns:
             given = [self.of(x) for x in eqn.operands]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cached import Process
 from random_flow import program
-from scripts import said  # noqa: F401
+from scripts import said, said_slowly  # noqa: F401
 
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 from jax import lax
 
-from ...ir.aligned import aligned
 from ...ir.exactness import ONLY_EXACT
+from ...ir.for_devices import for_devices
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
 from .callbacks import callback
@@ -48,7 +48,7 @@ def lower_here(operands, attrs):
 def loop_through_lax(attrs, *operands):
     """A loop as jax.lax has them."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
-    body = aligned(body) if is_spread() else body
+    body = for_devices(body) if is_spread() else body
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)
     order = schedule(body, attrs["carried"])

@@ -5,8 +5,8 @@ import functools
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.aligned import aligned
 from ...ir.core import Lit, Value
+from ...ir.for_devices import for_devices
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, transpose
 from .complex import to_the_bit
 from .constants import kept_apart
@@ -43,7 +43,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     marked: its equations that are among the `marks` of the function it is a part of.
     """
     if is_spread() and order is None:
-        func = aligned(func)
+        func = for_devices(func)
     env, counted = dict(zip(func.params, operands, strict=True)), order is not None
     order = order if counted else func.eqns if is_spread() else materialized(func)
     # nothing is fused with these, so their stores are safe

@@ -150,7 +150,7 @@ def spread_arrays(leaves, mesh, specs):
     """Arrays as jax arrays that lie over a mesh; of one of several processes, each puts its part there."""
     if processes.spans_processes(mesh):
         return [processes.laid_over(x, lying_so(mesh, spec)) for x, spec in zip(leaves, specs, strict=True)]
-    return jax.device_put(leaves, [lying_so(mesh, spec) for spec in specs])
+    return jax.device_put(list(leaves), [lying_so(mesh, spec) for spec in specs])
 
 
 def spec_entries(spec):

@@ -12,8 +12,7 @@ from jax import numpy as jnp
 from jax.sharding import AxisType, PartitionSpec
 
 from ...ir.exactness import ONLY_EXACT
-from ...ir.ops.control import loop
-from ...ir.split import array_work, split_of
+from ...ir.split import in_parts_within, way_of
 from .sharding import LAYOUT, lowering, mesh_sizes
 
 
@@ -26,31 +25,11 @@ def over_parts(operands, attrs, through_lax, on_each):
         return None
     if not any(x.shape for x in operands):
         return None
-    split, axis = shared_out(attrs)
+    sizes, exact = mesh_sizes(LAYOUT.mesh), ONLY_EXACT.get()
+    split, axis, _ = way_of(attrs, sizes, exact)
     if split is not None:
         return run_split(split, axis, operands, attrs, on_each)
-    return through_lax(*operands) if has_parts(attrs) else None
-
-
-def has_parts(attrs):
-    """Whether a loop has something in it that XLA, or `split_of`, takes apart."""
-    inner = [e.attrs for e in attrs["body"].eqns if e.op is loop]
-    return array_work(attrs["body"]) or any(shared_out(a)[0] is not None or has_parts(a) for a in inner)
-
-
-def shared_out(attrs):
-    """(the SharedLoop of a loop, the mesh axis along which its rows are shared out), or (None, None)."""
-    split, _ = split_of(attrs)
-    if split is None or split.sums and ONLY_EXACT.get():
-        return None, None
-    axis = row_axis(split, mesh_sizes(LAYOUT.mesh))
-    return (None, None) if axis is None else (split, axis)
-
-
-def row_axis(split, sizes):
-    """The longest mesh axis along which there are equal parts."""
-    fits = [name for name, n in sizes.items() if n > 1 and split.parts(n)]
-    return max(fits, key=sizes.get, default=None)
+    return through_lax(*operands) if in_parts_within(attrs, sizes, exact) else None
 
 
 def run_split(split, axis, operands, attrs, on_each):

@@ -33,10 +33,15 @@ def said(tmp_path):
     return lambda code: run(tmp_path / "script.py", code)
 
 
-def run(path, code):
+@pytest.fixture
+def said_slowly(tmp_path):
+    return lambda code: run(tmp_path / "script.py", code, timeout=3600)
+
+
+def run(path, code, timeout=120):
     """What a script writes as JSON."""
     path.write_text(HEAD + textwrap.dedent(code))
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=120, env=env)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=timeout, env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

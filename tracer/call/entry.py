@@ -343,11 +343,17 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
 
+    def placed(self, everything):
+        """All that a program takes, on the device asked for."""
+        return (
+            everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
+        )
+
     def on_device(self, here, everything):
         """The raw results of all that a program takes, moved to the device asked for, or spread over several."""
         device = self.compiled.device
         if not isinstance(device, Placement):
-            return here.call(*dispatch.moved_to_device(everything, device))
+            return here.call(*self.placed(everything))
         version = here.version(tuple([type_of(x) for x in everything]))
         if version is None:
             raise Untraced

@@ -10,6 +10,9 @@ from ...backends.xla.collectives import collectives
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import inspected
 from ...ir.amounts import in_units
+from ...ir.core import Func
+from ...ir.for_devices import for_devices
+from ...ir.split import in_parts_within, way_of
 from ...ir.spread import Spread
 from ..sharding.choice import Choice, arguments_told, spec_text
 from ..sharding.placement import Placement
@@ -33,7 +36,8 @@ def laid_of(subject: Subject) -> tuple[Any, list[tuple[Any, ...]]] | None:
 def devices_json(subject: Subject, names: list[str]) -> dict[str, Any] | None:
     """{"mesh": [[axis, devices]], "arguments": {name: how it lies}, "collectives": a dict for each kind, "sent": bytes
     that each device sends in a call, "sure": whether it is known how often loops run, "expected": the same by the
-    model, "ways": those compared, None where the user has said how arrays lie}. names: of the parameters."""
+    model, "loops": {"place", "form"} of each, "ways": those compared, None where the user has said how arrays lie}.
+    names: of the parameters."""
     laid = laid_of(subject)
     if laid is None:
         return None
@@ -55,8 +59,30 @@ def devices_json(subject: Subject, names: list[str]) -> dict[str, Any] | None:
         "sent": sum(c.sent for c in found),
         "sure": all(c.sure for c in found),
         "expected": Spread(func, laid[1], device.sizes).bytes,
+        "loops": loops_json(func, device.sizes, subject.compiled.exact),
         "ways": None if choice is None else ways_json(choice),
     }  # fmt: skip
+
+
+def loops_json(func: Func, sizes: dict[str, int], exact: bool) -> list[dict[str, str]]:
+    """{"place": the user's line, "form": in words} of the loops over arrays; of those within one that is shared out
+    there is nothing to say."""
+    found = []
+    for eqn in for_devices(func).eqns:
+        if eqn.op.name != "loop" or not any(x.type.shape for x in eqn.operands):
+            continue
+        split, axis, why = way_of(eqn.attrs, sizes, exact)
+        place = str(eqn.source or "no line")
+        if split is not None:
+            low, high = (max(h) for h in zip(*split.halo.values(), strict=True))
+            beside = f", with {low} rows before and {high} behind from its neighbours" if low or high else ""
+            found.append({"place": place, "form": f"each device along {axis} takes the trips of its rows{beside}"})
+        elif in_parts_within(eqn.attrs, sizes, exact):
+            found.append({"place": place, "form": "XLA takes apart what is in it"})
+            found += loops_json(eqn.attrs["body"], sizes, exact)
+        else:
+            found.append({"place": place, "form": f"whole on every device: {why}"})
+    return found
 
 
 def ways_json(choice: Choice) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from ..common.terminal import aligned, cut_text, filled_lines, number_ranges, se
 from .devices import collective_rows, devices_lines, way_rows
 from .subject import ENGINES
 
-STEPS, LINES, BUFFERS, WAYS = 40, 40, 6, 6  # bound: rows of each table that a text shows
+STEPS, LINES, BUFFERS, WAYS, LOOPS = 40, 40, 6, 6, 12  # bound: rows of each table that a text shows
 DEEP = 2  # bound: loops within each other whose steps are shown
 
 
@@ -69,6 +69,8 @@ def trace_text(trace: dict[str, Any], width: int) -> list[str]:
     if (devices := trace["devices"]) is not None:
         for label, text in zip(("devices", "sends"), devices_lines(devices), strict=True):
             say(label, text)
+        for one in devices["loops"][:LOOPS]:
+            say("loop", f"{one['place']}: {one['form']}")
         rows = way_rows(devices)
         lines += table("ways", rows, len(rows), width)
         rows = collective_rows(devices)

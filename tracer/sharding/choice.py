@@ -63,7 +63,8 @@ class Choice:
     def options(self, i: int) -> list[tuple[Any, ...]]:
         """The ways in which one argument may lie, whole on all devices the first."""
         shape, found = self.func.params[i].type.shape, [self.whole(i)]
-        for spec in itertools.product([None, *self.sizes], repeat=len(shape)):
+        several = [name for name, n in self.sizes.items() if n > 1]
+        for spec in itertools.product([None, *several], repeat=len(shape)):
             names = [e for e in spec if e is not None]
             fits = all(e is None or n and n % self.sizes[e] == 0 for e, n in zip(spec, shape, strict=True))
             if names and fits and len({*names}) == len(names):

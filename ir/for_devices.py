@@ -1,34 +1,43 @@
 """A program for arrays that lie over several devices: what is computed for an element is computed where the element is.
 
-Two equations are written otherwise, with the same numbers. A store of nearly all of an array, `u[1:-1] = f(u[:-2],
+Equations are written otherwise, with the same numbers. A store into a part of an array, `u[1:-1] = f(u[:-2],
 u[2:])`, is a choice for every element of the array, and slices of its update are the arrays moved by as much: each
 device then needs the rows beside its own, and nothing else moves. A gather or scatter one of whose indices counts the
-rows, `x[arange(n), labels]`, takes from each row by itself.
+rows, `x[arange(n), labels]`, takes from each row by itself. And loops do not carry numbers that nobody reads.
 """
 
 import numpy as np
 
 from .core import Builder, Lit
-from .ops.control import COUNTER
+from .ops.control import COUNTER, cond, loop
 from .ops.elementwise import and_, ge, lt, select
 from .ops.shape import broadcast, concatenate, constant, dynamic_update_slice, iota, pad, reshape, slice_
 from .passes.dce import dce
 
+SHARE = 16  # bound: how many times a part may stand in the array into which it is stored by a choice
 MOST = 256  # bound: equations of an update that are computed for all of the array
 POINTWISE = ("gather", "scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
 
 
-def aligned(func):
+def for_devices(func):
     """`func` with such equations written so; its regions stay as they are."""
     build, env = Builder.again(func), {}
+    read = {x for eqn in func.eqns for x in eqn.operands} | {*func.results}
     with build:
         for eqn in func.eqns:
             given = [env.get(x, x) for x in eqn.operands]
             made = None
+            if eqn.op is loop and (idle := idle_numbers(eqn, read)):
+                without_numbers(eqn, given, idle, env)
+                continue
             if eqn.op is dynamic_update_slice:
-                made = chosen(eqn, given, env)
+                made = store_as_choice(eqn, given, env)
             elif eqn.op.name in POINTWISE:
                 made = by_row(eqn, given)
+            elif eqn.op is reshape:
+                made = shape_before(given[0], eqn.attrs["shape"])
+            elif "elementwise" in eqn.op.traits and not eqn.op.multiple:
+                made = in_shape_before(eqn, given)
             if made is None:
                 build.replay(eqn, env)
             else:
@@ -39,10 +48,13 @@ def aligned(func):
 # -- stores ----
 
 
-def chosen(eqn, given, env):
-    """A store at a place that the program knows, of more than a half of an array, as a choice; None of any other."""
+def store_as_choice(eqn, given, env):
+    """A store of what is computed into a part of an array that the program knows and that is not small, as a choice;
+    None of any other."""
     x, u, *starts = given
-    if not all(isinstance(s, Lit) for s in starts) or not x.type.size // 2 < u.type.size < x.type.size:
+    if isinstance(u, Lit) or not all(isinstance(s, Lit) for s in starts):
+        return None
+    if not x.type.size < SHARE * u.type.size < SHARE * x.type.size:
         return None
     shape = x.type.shape
     low = [min(max(int(s.value), 0), n - k) for s, n, k in zip(starts, shape, u.type.shape, strict=True)]
@@ -89,6 +101,83 @@ class Update:
             return x
         zero = Lit(0, x.type.like(()))
         return pad(x, zero, low=tuple(low), high=tuple(high), interior=(0,) * len(self.shape))
+
+
+# -- shapes ----
+
+
+def shape_before(x, shape):
+    """What a value was before it had another shape, if it had this one."""
+    source = None if isinstance(x, Lit) or x.eqn is None or x.eqn.op is not reshape else x.eqn.operands[0]
+    return source if source is not None and source.type.shape == shape else None
+
+
+def in_shape_before(eqn, given):
+    """Elementwise work on arrays that were given another shape, such as a flat one, in the one that they had: an axis
+    that is spread is one there. None where that differs or there is none."""
+    shapes = {None if v.eqn is None or v.eqn.op is not reshape else v.eqn.operands[0].type.shape
+              for v in given if not isinstance(v, Lit)}  # fmt: skip
+    if len(shapes) != 1 or not all(shapes):
+        return None
+    (shape,) = shapes
+    sources = [Lit(v.value, v.type.like(shape)) if isinstance(v, Lit) else v.eqn.operands[0] for v in given]
+    return reshape(Builder.current().emit(eqn.op, sources, eqn.attrs, eqn.source), shape=eqn.results[0].type.shape)
+
+
+# -- numbers that a loop carries for nothing ----
+
+
+def idle_numbers(eqn, read):
+    """Places of the carried numbers of a loop that nobody reads behind it, and that decide nothing within; read: the
+    values that are."""
+    body, carried, test = eqn.attrs["body"], eqn.attrs["carried"], eqn.attrs["test"]
+    first = len(body.params) - carried
+    live = {n for n, r in enumerate(eqn.results) if r in read or r.type.shape}
+    if len(live) == carried:
+        return ()
+    tested = set() if test is None else needed(test, {0})
+    while True:
+        found = live | {k - first for k in needed(body, live) | tested if k >= first}
+        if found == live:
+            return tuple(n for n in range(carried) if n not in live)
+        live = found
+
+
+def needed(func, wanted):
+    """Places of the parameters on which some results depend."""
+    values = {func.results[n] for n in wanted}
+    for eqn in reversed(func.eqns):
+        gives = {n for n, r in enumerate(eqn.results) if r in values}
+        if eqn.op is cond and gives:
+            inner = set().union(*(needed(branch, gives) for branch in eqn.attrs["branches"]))
+            values |= {eqn.operands[0], *(eqn.operands[1 + k] for k in inner)}
+        elif gives or eqn.effect:
+            values.update(eqn.operands)
+    return {k for k, p in enumerate(func.params) if p in values}
+
+
+def without_numbers(eqn, given, idle, env):
+    """The same loop, which does not carry them."""
+    attrs = eqn.attrs
+    first = len(given) - attrs["carried"]
+    kept = [n for n in range(attrs["carried"]) if n not in idle]
+
+    def lessened(func):
+        if func is None:
+            return None
+        made = Builder(func.name)
+        start = len(func.params) - attrs["carried"]
+        with made:
+            params = [None if k - start in idle else made.param(p.type, p.hint) for k, p in enumerate(func.params)]
+            values = [Lit(0, p.type) if x is None else x for x, p in zip(params, func.params, strict=True)]
+            results = made.inline(func, values)
+        results = [results[n] for n in kept] if func is attrs["body"] else results
+        return dce(made.finish(results))
+
+    changed = {**attrs, "body": lessened(attrs["body"]), "test": lessened(attrs["test"]), "carried": len(kept)}
+    operands = [x for k, x in enumerate(given) if k - first not in idle]
+    out = Builder.current().emit(loop, operands, changed, eqn.source, [eqn.results[n].hint for n in kept])
+    env.update((eqn.results[n], r) for n, r in zip(kept, out, strict=True))
 
 
 # -- indices ----
