@@ -130,6 +130,16 @@ def test_numbers_are_divided_as_by_numba():
     assert jit(lambda x: quiet(x))(np.zeros(1)) == np.inf
 
 
+def test_foreign_functions_of_c_are_left_to_python():
+    """Nobody knows what they do: ctypes, and with it Numba's cfunc."""
+    twice = numba.cfunc("float64(float64)")(lambda x: x * 2.0).ctypes
+    f = lambda x: twice(x[1]) * x
+    with pytest.warns(match="not known to give the same each time"):
+        np.testing.assert_array_equal(jit(f, whole=False)(X), f(X))
+    with pytest.raises(UnsupportedError, match="not known to give the same each time"):
+        grad(lambda x: f(x).sum())(X)
+
+
 def test_what_is_not_known_is_left_to_python():
     @numba.stencil
     def smooth(x):
