@@ -27,6 +27,7 @@ from .out_of_memory import tell_largest_values
 from .sharding import over_devices
 from .waiting import dear
 
+NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
 PHASES = {  # what jax.monitoring calls them
@@ -208,12 +209,17 @@ def is_device_array(x):
     return isinstance(x, jax.Array)
 
 
+def is_weak(x):
+    """Whether something in a trace of jax's stands for a number of Python's."""
+    return isinstance(x, jax.core.Tracer) and bool(getattr(x, "weak_type", False))
+
+
 def is_device_type(t):
     """Whether instances of a Python type are jax arrays."""
     return issubclass(t, jax.Array | jax.core.Tracer)
 
 
-where = jax.numpy.where
+where, size_of = jax.numpy.where, jax.numpy.size
 
 
 def is_device_class(t):
@@ -269,7 +275,10 @@ def on_device(x):
 
 def as_jax(x):
     """A number or array as a jax array, of no more bits than the setting of 64-bit types allows; all else as it is."""
-    return jax.numpy.asarray(x) if isinstance(x, jax.Array | np.ndarray | np.generic | float | complex) else x
+    if not isinstance(x, jax.Array | np.ndarray | np.generic | float | complex):
+        return x
+    narrow = NARROW.get(np.result_type(x).name) if is_short() else None
+    return jax.numpy.asarray(x) if narrow is None else jax.numpy.asarray(x).astype(narrow)
 
 
 def jitted_over_arrays(function, args, kwargs):

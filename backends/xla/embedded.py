@@ -28,12 +28,12 @@ from ..forked import refuse_forked, under_jit
 from ..manual_axes import all_varying, made_varying, manual_axes_of
 from ..native import asked
 from .callbacks import words
-from .dispatch import wide
+from .dispatch import NARROW, wide
+from .failing import fail_where_moved
 from .indexing import SHORT
 from .lower import lower
 from .numbers import numbers_in_nests
 
-NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
 SCALAR = np.dtype(np.float32)  # of the empty arrays through which a value depends on others
 
 
@@ -41,8 +41,8 @@ class Embedded:
     """`embedded(*jax values) -> tuple of jax values`: the results of `func`.
 
     derived(func, moving): the programs of the derivative by these parameters, a `Derived`; short: whether 64-bit types
-    are off where it is called, so that the results have 32; options: as for `program`; checked: whether the last result
-    is a status, which is given as words of 32 bits.
+    are off where it is called, so that the results have 32; options: as for `program`, and `finished(func)`, which is
+    lowered; checked: whether the last result is a status, which is given as words of 32 bits.
     """
 
     def __init__(self, func, derived, short, options, checked=False, origin=None):
@@ -64,7 +64,7 @@ class Embedded:
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
             native = contextlib.nullcontext() if self.options["native"] else asked(None)
             with kept(SHORT, self.short), exactly(self.options["exact"]), native:
-                out = lower(numbers_in_nests(self.func), xs)
+                out = lower(numbers_in_nests(self.options["finished"](self.func)), xs)
             if self.checked:
                 k = len(self.origin.func.results) - 1
                 out[k] = words(out[k])
@@ -96,10 +96,11 @@ class Embedded:
     def rule(self, xs, ts):
         """Results and tangents, for JAX."""
         with wide():
+            xs = [strong(x, self.dtype(p.type)) for x, p in zip(xs, self.func.params)]
+            ts = [t if isinstance(t, SymbolicZero) else strong(t, x.dtype) for x, t in zip(xs, ts)]
             zs = self.call(*xs)
             moving = tuple([i for i, t in enumerate(ts) if moves(t)])
             flows = [k for k, r in enumerate(self.origin.func.results) if r.type.inexact]
-            xs = [x if isinstance(x, jax.Array) else jnp.asarray(np.asarray(x, x.dtype)) for x in xs]
             tangents = [zero_from_primal(z, symbolic_zeros=True) for z in zs]
             if moving and flows:
                 part = self.origin.part(moving)
@@ -141,15 +142,29 @@ class Part:
 
     def __init__(self, whole, derived, moving):
         self.moving, more = moving, (whole.derived, whole.short, whole.options)
-        self.push, self.pull = (Embedded(f, *more) for f in (derived.push, derived.pull))
+        self.pull, self.refusal = Embedded(derived.pull, *more), derived.push
+        if not isinstance(derived.push, str):
+            self.push, self.refusal = Embedded(derived.push, *more), None
         kept = derived.early.results[len(whole.func.results) :]
         self.late = None
         if not (whole.short and any(x.type.dtype.name in NARROW for x in kept)):
             self.early = Embedded(derived.early, *more, whole.checked, whole)
             self.late = Embedded(derived.late, *more)
 
+    def pushed(self, run, xs, ts, zs):
+        """Tangents by `run`, a form of push. Where there is none, whatever moves fails the program."""
+        if self.refusal is None:
+            return cast_like(zs, run(self.push)(*xs, *ts))
+        fail_where_moved(ts, self.refusal)
+        return [jnp.zeros_like(z) for z in zs]
+
     def pulled(self, xs, gs, saved):
         return self.pull.run(*xs, *gs) if self.late is None else self.late.run(*gs, *saved)
+
+
+def strong(x, dtype):
+    """A jax value that counts for no Python number; one that jax has left a number, with its dtype or this one."""
+    return lax.convert_element_type(x, getattr(x, "dtype", dtype))
 
 
 def moves(t):
@@ -160,27 +175,28 @@ def tangents_through(part, xs, ts, zs, saved):
     """The tangents of results zs at xs, which JAX may evaluate, transpose, batch and differentiate."""
     inexact = [x for x in xs if jnp.issubdtype(x.dtype, jnp.inexact)]
 
-    def dtypes_of(like, values):
-        return [lax.convert_element_type(v, x.dtype) for v, x in zip(values, like, strict=True)]
-
     def symmetric(v):
         (p, pz), (q, qz) = v
-        back = dtypes_of(ts, part.pull(*xs, *qz))
-        there = dtypes_of(zs, part.push(*xs, *p))
+        back = cast_like(ts, part.pull(*xs, *qz))
+        there = part.pushed(lambda push: push, xs, p, zs)
         out = (differences_of(q, back), qz), (p, differences_of(pz, there))
         # as a derivative, all of it depends on what the operands do: JAX transposes nothing of which a part is known
         return jax.tree_util.tree_map(lambda x: x + zeros_through(inexact, x), out)
 
     def solve(_, b):
         (p, pz), (q, qz) = b
-        there = unless_zero(lambda *q: dtypes_of(zs, part.push.run(*xs, *q)), q, zs)
-        back = unless_zero(lambda *pz: dtypes_of(ts, part.pulled(xs, pz, saved)), pz, ts)
+        there = unless_zero(lambda *q: part.pushed(lambda push: push.run, xs, q, zs), q, zs)
+        back = unless_zero(lambda *pz: cast_like(ts, part.pulled(xs, pz, saved)), pz, ts)
         return (q, sums_of(qz, there)), (sums_of(p, back), pz)
 
     still = [zeros_through(ts, z) for z in zs]
     b = ([zeros_through(ts, t) for t in ts], still), (ts, still)
     solved = lax.custom_linear_solve(symmetric, b, solve, transpose_solve=solve, symmetric=True)
     return solved[0][1]
+
+
+def cast_like(like, values):
+    return [lax.convert_element_type(v, x.dtype) for v, x in zip(values, like, strict=True)]
 
 
 def sums_of(xs, ys):
@@ -201,5 +217,5 @@ def zeros_through(values, like):
 
 def unless_zero(function, values, results):
     """`function(*values)`, a linear one, where a value is not zero: then nothing is computed."""
-    some = functools.reduce(lax.bitwise_or, [jnp.any(x != 0) for x in values], np.False_)
+    some = functools.reduce(lax.bitwise_or, [jnp.any(lax.ne(x, lax.full_like(x, 0))) for x in values], np.False_)
     return lax.cond(some, function, lambda *_: [jnp.zeros_like(z) for z in results], *values)

@@ -6,6 +6,8 @@ lanes are asked together. Where the status is known at once, as in `jax.grad` wi
 raised; from compiled programs JAX raises its own, which ends with the text of this one.
 """
 
+import functools
+
 import jax
 import numpy as np
 from jax import lax
@@ -52,3 +54,10 @@ def raise_where_failed(status, error_of):
             raise_here(status)
 
     ask_one(status)
+
+
+def fail_where_moved(tangents, refusal):
+    """A TypeError is raised where any of the tangents is not 0."""
+    moved = functools.reduce(jnp.logical_or, [jnp.any(t != 0) for t in tangents])
+    status = lax.convert_element_type(jnp.stack([moved, False]), np.uint32)
+    raise_where_failed(status, lambda _: TypeError(refusal))

@@ -14,12 +14,14 @@ from ...autodiff import jvp, vjp
 from ...autodiff.split import halves
 from ...backends.xla import dispatch, embedded, failing
 from ...ir.core import Builder, Func
-from ...ir.passes import dce
 from ...ir.pipeline import run as optimise
+from ...ir.types import IRTypeError
+from ..capture.capture import Kind
 from ..capture.containers import apply_container_changes
 from ..capture.handover import follow
+from ..capture.signature import COMPLEX128, FLOAT64
 from ..common import events
-from ..common.errors import UnsupportedError, message
+from ..common.errors import DerivativeError, UnsupportedError, message
 from ..common.frames import raises_for_user
 from ..program.specialisation_set import SpecialisationSet
 from ..values.acting import acts
@@ -32,26 +34,24 @@ RETURNED = "Return an array of a shape that is known, such as np.where(test, x, 
 
 
 class Derived(NamedTuple):
-    """The programs of a derivative: push(x..., t...) -> tangents, pull(x..., g...) -> cotangents; early(x...) ->
-    (results..., residuals...), late(g..., residuals...) -> cotangents."""
+    """The programs of a derivative: push(x..., t...) -> tangents, or why there is none; pull(x..., g...) -> cotangents;
+    early(x...) -> (results..., residuals...), late(g..., residuals...) -> cotangents."""
 
-    push: Func
+    push: Func | str
     pull: Func
     early: Func
     late: Func
 
 
 def derived(func, moving):
-    """The derivative of a program by some of its parameters."""
+    """The derivative of a program, as it was captured, by some of its parameters."""
     func = without_acts(func)
-    joint = optimise(vjp(func, wrt=moving))
-    early, late = halves(joint, len(func.params), len(func.results))
-    return Derived(
-        optimise(jvp(func, wrt=moving, keep=False)),
-        dce(vjp(func, wrt=moving, keep=False)),
-        early,
-        late,
-    )
+    early, late = halves(optimise(vjp(func, wrt=moving)), len(func.params), len(func.results))
+    try:
+        push = jvp(func, wrt=moving, keep=False)
+    except (IRTypeError, DerivativeError) as error:
+        push = str(error)
+    return Derived(push, vjp(func, wrt=moving, keep=False), early, late)
 
 
 def without_acts(func):
@@ -70,11 +70,22 @@ def without_acts(func):
     return left
 
 
+def weak_kind(x, kind):
+    """The Kind of a float or complex number of Python's in a trace of jax's; None for all else."""
+    if kind.type.shape or kind.type.kind not in "fc" or not dispatch.is_weak(x):
+        return None
+    return Kind(FLOAT64, float, name=kind.name) if kind.type.kind == "f" else Kind(COMPLEX128, complex, name=kind.name)
+
+
 class InsideJax(SignatureEntry):
     """An entry some of whose arguments stand for arrays in a trace of jax's."""
 
     def falls_back(self):
         return False
+
+    def kinds_of(self, leaves):
+        """What each argument is to a trace: what jax calls weak floats are Python's."""
+        return [weak_kind(x, kind) or kind for x, kind in zip(leaves, super().kinds_of(leaves))]
 
     def run(self, leaves, given=None):
         """The call: its results stand for arrays in the same trace."""
@@ -149,8 +160,14 @@ def program_of(version, options):
     """The program as a function of jax values, one for each setting of 64-bit types."""
     short = dispatch.is_short()
     if short not in version.embedded:
+        found = version.captured.func
+        whole = Func(found.name, found.params, found.eqns, found.results[: len(version.func.results)])
+
+        def finished(func):
+            return version.func if func is whole else optimise(func, exact=options["exact"])
+
         version.embedded[short] = embedded.Embedded(
-            version.func, derived, short, options, bool(version.captured.checks)
+            whole, derived, short, {**options, "finished": finished}, bool(version.captured.checks)
         )
     return version.embedded[short]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...backends.xla.dispatch import is_device_class, where
+from ...backends.xla.dispatch import is_device_class, size_of, where
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
@@ -116,6 +116,8 @@ class Masked(NamedTuple):
         return f"at_{self.name}"
 
     def __call__(self, x, mask, values):
+        if any(size_of(v) != 1 for v in values):
+            raise ValueError(f"x.at[mask].{self.name} takes one number where data decide how many it replaces")
         mask = mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim))
         return where(mask, getattr(x.at[...], self.name)(*values), x)
 

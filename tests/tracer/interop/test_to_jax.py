@@ -108,7 +108,10 @@ def test_own_rules_hold():
         return x * 2
 
     clipped.defvjp(lambda x: (x * 2, x), lambda x, g: (np.clip(g, -1, 1),))
-    assert jax.grad(to_jax(lambda x: 10 * clipped(x)))(3.0) == 1.0
+    f = to_jax(lambda x: 10 * clipped(x))
+    assert jax.grad(f)(3.0) == jax.jit(jax.vmap(jax.grad(f)))(jnp.ones(2))[1] == 1.0
+    with pytest.raises(Exception, match="forward"):
+        jax.block_until_ready(jax.jit(lambda x: jax.jvp(f, (x,), (x,))[1])(3.0))
 
 
 def test_sizes_must_be_known():
