@@ -38,7 +38,7 @@ def to_torch(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
 
     Raises TypeError where torch has not been imported, and for tensors without a dense memory.
 
-    >>> import numpy as np, torch                                                # doctest: +SKIP
+    >>> import numpy as np, torch
     >>> from wengert import to_torch
     >>> f = to_torch(lambda w, x: np.tanh(x @ w).sum())
     >>> w = torch.ones(2, requires_grad=True)
