@@ -187,18 +187,18 @@ def named_seen(name, fields, nodes, depth):
 
 
 def dict_seen(number, kind, items, depth):
-    return kind in DICTS and pairs(items) and all_seen([node for _, node in items], depth)
+    return kind in DICTS and said_in_pairs(items) and all_seen([node for _, node in items], depth)
 
 
 def numbers_seen(leaf, form, depth):
-    return pairs(form) and all(kind in LISTS and type(count) is int for kind, count in form)
+    return said_in_pairs(form) and all(kind in LISTS and type(count) is int for kind, count in form)
 
 
 def bounded_seen(kinds, leaves, depth):
     return all(k is None or k in EXTENTS for k in kinds) and all(type(n) is int for n in leaves)
 
 
-def pairs(said):
+def said_in_pairs(said):
     return all(type(p) is list and len(p) == 2 for p in said)
 
 
