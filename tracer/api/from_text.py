@@ -56,7 +56,7 @@ def from_ir(text: str | Func, functions: Mapping[str, Any] | None = None) -> Cal
     def described(*args, **kwargs):
         given = signature.bind(*args, **kwargs).args
         trace = current_trace()
-        operands = [operand(x, p, name, trace) for x, p, name in zip(given, func.params, signature.parameters)]
+        operands = [as_parameter(x, p, name, trace) for x, p, name in zip(given, func.params, signature.parameters)]
         results = plain(operands) if trace is None else map(wrap, trace.build.inline(func, operands))
         results = tuple(results)
         return results[0] if len(results) == 1 else results or None
@@ -95,7 +95,7 @@ class NumPyForm:
             yield np.array(x)[()] if known or not r.type.shape else np.require(x, requirements=["O", "W"])
 
 
-def operand(x, param, name, trace):
+def as_parameter(x, param, name, trace):
     """An argument as an operand; refused unless it is of the type of the parameter."""
     if type(x) in NUMBERS and not param.type.shape:
         number = np.asarray(x)

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...backends.xla import dispatch, exporting
+from ...backends.xla import dispatch, exporting, failing
+from ...backends.xla.callbacks import words
 from ...ir.types import DTYPES, SHORT
 from ..cache.record import RAISED
 from ..capture.containers import container_at
@@ -38,10 +39,6 @@ UNLIKE = (
     "as it was not when {} was exported"
 )
 UNTOLD = "which of several arrays a result is cannot be told: pass arrays that hold other numbers"
-IN_TRACE = (
-    "{} checks its data, and what a call inside jax.jit finds nobody hears\n  Call it outside, or run it by jax alone "
-    "as docs/export.md shows: the last result of its program is 0 where all checks have passed."
-)
 
 
 def load(path: str | os.PathLike[str]) -> LoadedFunction:
@@ -148,8 +145,6 @@ class LoadedFunction:
 
     def look_at(self, leaves):
         """Refuse arrays of another standing than those that were exported."""
-        if self.checks and exporting.is_under_jit(leaves):
-            self.refuse(IN_TRACE)
         for i in self.writes:
             if not isinstance(leaves[i], np.ndarray):
                 self.refuse(JAX_ARRAY, i)
@@ -166,7 +161,9 @@ class LoadedFunction:
     def finish(self, raw, leaves, args, kwargs):
         """Turn raw results into what the function returned; what it changes is written last, all or none."""
         count, own = len(self.head["given"]), self.values + len(self.writes)
-        if self.checks and (status := dispatch.number(raw[count - 1])):
+        if self.checks and exporting.is_under_jit(leaves):
+            failing.raise_where_failed(words(raw[count - 1]), lambda status: failure(self.checks, status)[1])
+        elif self.checks and (status := dispatch.number(raw[count - 1])):
             raise failure(self.checks, status)[1] from None
         numpy = not any(map(dispatch.is_device_array, leaves))
         shared = self.head["shared"]

@@ -23,8 +23,8 @@ class LeafSpec:
         self.text = leaf_type(kind, dtype, shape)
 
     def fits(self, x):
-        """Whether x is of this kind, dtype and shape."""
-        if self.kind is ARRAY:
+        """Whether x is of this kind, dtype and shape; a jax array may stand for a number."""
+        if self.kind is ARRAY or is_device_array(x):
             array = type(x) in (np.ndarray, np.memmap) or is_device_array(x)
             return array and x.dtype == self.dtype and tuple(x.shape) == self.shape
         return type(x) is (self.dtype.type if self.kind is SCALAR else self.kind)
@@ -71,7 +71,7 @@ class Matching:
             found[parts[0]] = x
             return
         if kind == "fixed":
-            if not is_same(x, value := fixed_value(parts[0])):
+            if not is_that_value(x, value := fixed_value(parts[0])):
                 self.refuse(f"argument {path} of {self.name} is {shown(x)}; it was exported for {value!r}")
             return
         if kind == "numbers":
@@ -119,7 +119,7 @@ class Matching:
         return np.array(found[0])
 
 
-def is_same(x, value):
+def is_that_value(x, value):
     """Whether a value that never changes is the one that was exported."""
     return type(x) is type(value) and (x == value or x is value)
 

@@ -150,7 +150,7 @@ class Written:
             "python": platform.python_version(),
             "numpy": np.__version__,
             **told,
-            "parameters": parameters(self.compiled.signature),
+            "parameters": told_parameters(self.compiled.signature),
             "arguments": arguments,
             "leaves": [[n, NAMES[k.kind], k.type.dtype.name, list(k.type.shape)] for n, k in self.dynamic],
             "results": results,
@@ -256,7 +256,7 @@ def python_call(func):
     return next((e for e in every_equation(func) if is_host_call(e) or e.effect and not e.regions()), None)
 
 
-def parameters(signature):
+def told_parameters(signature):
     """[[name, kind, whether it may be left out]], or None where a function does not tell."""
     if signature is None:
         return None

@@ -174,36 +174,45 @@ def named_class(name, fields):
 
 def seen_through(node, depth=0):
     """Whether a node of a file is one that can be read: every part of it of its kind."""
-    if depth > DEEPEST or type(node) is not list or not node or node[0] not in FORMS:
+    if depth > DEEPEST or type(node) is not list or not node or type(node[0]) is not str or node[0] not in FORMS:
         return False
-    kinds, inner = FORMS[node[0]]
+    kinds, holds = FORMS[node[0]]
     parts = node[1:]
-    if len(parts) != len(kinds) or not all(isinstance(p, kind) for p, kind in zip(parts, kinds)):
-        return False
-    if node[0] == "named":
-        return len(parts[1]) == len(parts[2]) and is_named_tuple(parts[0], parts[1]) and all_seen(parts[2], depth)
-    if node[0] == "dict":
-        return parts[1] in DICTS and all(type(p) is list and len(p) == 2 for p in parts[2]) and all_seen(
-            [p[1] for p in parts[2]], depth
-        )
-    if node[0] == "bounded":
-        return all(k is None or k in EXTENTS for k in parts[0]) and all(type(n) is int for n in parts[1])
-    if node[0] == "numbers":
-        return all(type(p) is list and len(p) == 2 and p[0] in LISTS and type(p[1]) is int for p in parts[1])
-    return inner is None or all_seen(parts[inner], depth)
+    fit = len(parts) == len(kinds) and all(map(isinstance, parts, kinds))
+    return fit and holds(*parts, depth)
 
 
-FORMS = {  # the types of what follows the word, and which of it is nodes
-    "leaf": ((int,), None),
-    "fixed": ((object,), None),
-    "tuple": ((list,), 0),
-    "list": ((int, list), 1),
-    "dict": ((int, str, list), None),
-    "named": ((str, list, list), None),
-    "numbers": ((int, list), None),
-    "bounded": ((list, list), None),
-    "again": ((int,), None),
-    "given": ((list,), None),
+def named_seen(name, fields, nodes, depth):
+    return len(fields) == len(nodes) and is_named_tuple(name, fields) and all_seen(nodes, depth)
+
+
+def dict_seen(number, kind, items, depth):
+    return kind in DICTS and said_in_pairs(items) and all_seen([node for _, node in items], depth)
+
+
+def numbers_seen(leaf, form, depth):
+    return said_in_pairs(form) and all(kind in LISTS and type(count) is int for kind, count in form)
+
+
+def bounded_seen(kinds, leaves, depth):
+    return all(k is None or k in EXTENTS for k in kinds) and all(type(n) is int for n in leaves)
+
+
+def said_in_pairs(said):
+    return all(type(p) is list and len(p) == 2 for p in said)
+
+
+FORMS = {  # the types of what follows the word, and whether it is what can be read
+    "leaf": ((int,), lambda number, depth: True),
+    "fixed": ((object,), lambda said, depth: True),
+    "tuple": ((list,), lambda nodes, depth: all_seen(nodes, depth)),
+    "list": ((int, list), lambda number, nodes, depth: all_seen(nodes, depth)),
+    "dict": ((int, str, list), dict_seen),
+    "named": ((str, list, list), named_seen),
+    "numbers": ((int, list), numbers_seen),
+    "bounded": ((list, list), bounded_seen),
+    "again": ((int,), lambda number, depth: True),
+    "given": ((list,), lambda path, depth: True),
 }
 
 

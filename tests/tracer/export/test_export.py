@@ -201,8 +201,10 @@ def test_jax_arrays_stay_jax_arrays(there_and_back):
     x = jax.numpy.ones(3, np.float32)
     assert isinstance(g(x), jax.Array) and np.allclose(jax.jit(g)(x), np.sin(np.ones(3)) * 2)
     h = there_and_back(lambda x, i: x[i], x, np.int32(0))
-    with pytest.raises(ExportError, match="inside jax.jit"):
-        jax.jit(lambda x: h(x, np.int32(0)))(x)
+    inside = jax.jit(lambda x, i: h(x, i) * 2)
+    assert float(inside(x, jax.numpy.int32(1))) == 2.0
+    with pytest.raises(Exception, match="index 7 is out of bounds for axis 0 with size 3"):
+        jax.block_until_ready(inside(x, jax.numpy.int32(7)))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from jax import export
 from places import ROOT
 
 from wengert import ExportError, jit, load
+from wengert.__main__ import main
 from wengert.backends.xla import exporting
 from wengert.tracer.export import container
 
@@ -214,3 +215,10 @@ def test_jax_alone_runs_it_as_the_page_shows(tmp_path):
     blocked = "import sys\nsys.modules['wengert'] = None\n"
     said = run(blocked + alone, tmp_path, PYTHONPATH="").splitlines()
     assert said == ["['w', 'X']", wanted]
+
+
+def test_the_command_describes_files(whole, capsys, tmp_path):
+    assert main(["describe", str(whole), str(whole)]) == 0
+    said = capsys.readouterr().out
+    assert said == f"{load(whole).describe()}\n\n{load(whole).describe()}\n" and "  changes      x" in said
+    assert main(["describe", str(tmp_path / "none")]) == 2 and "No such file" in capsys.readouterr().err
