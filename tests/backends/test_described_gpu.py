@@ -15,6 +15,7 @@ from wengert.backends import target
 from wengert.backends.gpu import ptx
 from wengert.backends.xla.inspected import inspected
 from wengert.benchmarks.gpu.launches import GRAPH, launches_of
+from wengert.benchmarks.gpu.trips import average_trips
 
 LOOPS = """HloModule jit_f, is_scheduled=true
 
@@ -78,10 +79,38 @@ ENTRY %main (x0: f32[8]) -> f32[8] {{
 def test_launches_are_kernels_times_the_trips_of_all_loops_around():
     found = launches_of(LOOPS)
     assert found.kernels == 6  # two in the inner body, the callback, and body and test of the loop whose trips are unknown
-    assert found.launches == 5 * (3 * 2 + 1) + (2 + 1)
+    assert found.launches == 5 * (3 * 2 + 1) + (2 + 1 + 1)  # its test runs before the trip, and after it
     assert found.libraries == {"__cublas$gemm": 5 * 3 + 1}
-    assert (found.callbacks, found.unknown, found.waits) == (5, 1, 5 + 1)
+    assert (found.callbacks, found.unknown, found.waits) == (5, 1, 5 + 2)
     assert found.doubles == 2 * 2  # a body that two loops have counts for each
+
+
+def triangle(x, n):
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] + x[j] * 0.5
+    return x
+
+
+def test_trips_of_inner_loops_are_counted_by_running_the_meaning():
+    x = np.ones(6)
+    func = jit(triangle).ir(x, 6)
+    found = average_trips(func, [x][: len(func.params)])
+    trips = {depth: count for (_, _, depth), count in found.items()}
+    assert trips[0] in (5.0, 6.0)  # the first trip may be written out
+    assert trips[0] * trips[1] == 0 + 1 + 2 + 3 + 4 + 5
+
+
+def test_waits_and_launches_of_a_loop_whose_trips_were_counted():
+    """Its test runs once more than its body, and is waited for each time."""
+    lines = LOOPS.replace(
+        "body=%inner_body\n",
+        'body=%inner_body, metadata={op_name="jit(f)/while" source_file="user.py" source_line=3}\n',
+    )
+    assert lines != LOOPS
+    known, unknown = launches_of(lines, {("user.py", 3, 0): 10.0}), launches_of(lines)
+    assert (known.unknown, unknown.unknown) == (0, 1)
+    assert known.launches - unknown.launches == (10 - 1) * (2 + 1) and known.waits - unknown.waits == 10 - 1
 
 
 @pytest.mark.parametrize("count", [1, GRAPH - 1, GRAPH, 3 * GRAPH])
