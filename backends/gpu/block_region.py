@@ -48,8 +48,8 @@ class BlockRegion(RegionEmitter):
     STORED, FUSED, SKEWED = SharedStore, SharedOut, OneByOne
     COPIED, PRODUCT = 1 << 16, 1 << 20  # bound: elements and multiplications that a block makes in some microseconds
 
-    def strips(self, attrs, body):
-        return None
+    def strips(self, attrs):
+        return False
 
     def row_of_calls(self):
         return math.inf  # what large bodies cost is for the estimate to say

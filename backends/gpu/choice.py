@@ -119,25 +119,25 @@ def forms(types, attrs, exact):
     except NotNative:  # perhaps a trip wants more memory than a thread has
         first = Kernel(loop, types, attrs, exact, MOST, inner=False)
     threads = fitting(first.code.widest)
-    found = [first] if threads == MOST else made(types, attrs, exact, threads, inner=first.inner)
+    found = [first] if threads == MOST else kernels_made(types, attrs, exact, threads, inner=first.inner)
     if 1 < threads <= SMALL:
-        found += made(types, attrs, exact, 1)
+        found += kernels_made(types, attrs, exact, 1)
     waves = in_waves(types, attrs)
     if waves is not None:
         new, sure = waves
-        wide = made(types, new, exact, MOST, sure=sure)
-        found += made(types, new, exact, fitting(wide[0].code.widest), sure=sure) if wide else []
+        wide = kernels_made(types, new, exact, MOST, sure=sure)
+        found += kernels_made(types, new, exact, fitting(wide[0].code.widest), sure=sure) if wide else []
     count = attrs["trips"] or attrs["bound"] or 1
     for form, size, blocks in (
         ("threads", SMALL, min(-(-count // SMALL), 8 * PROCESSORS)),
         ("blocks", fitting(width(attrs["body"])), min(count, PROCESSORS)),
     ):
         if blocks > 1 and attrs["test"] is None and size > 1:
-            found += made(types, attrs, exact, size, form, blocks)
+            found += kernels_made(types, attrs, exact, size, form, blocks)
     return found
 
 
-def made(types, attrs, exact, threads, form="block", blocks=1, **options):
+def kernels_made(types, attrs, exact, threads, form="block", blocks=1, **options):
     """[the kernel], or [] where there is none."""
     try:
         return [Kernel(loop, types, attrs, exact, threads, form, blocks, **options)]

@@ -13,7 +13,7 @@ from .drawing import drawn_state, emit_draw
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .scatter import SCATTERS
-from .strip_mine import Block
+from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
 
 # cost of an element up to which a loop may compute it again in every trip; measured by benchmarks/tune.py
@@ -59,7 +59,7 @@ def emit_loop(region, eqn):
         return found
 
     region.flush()
-    plan = region.strips(attrs, body)
+    plan = blocks(body, len(state)) if region.strips(attrs) else None
     hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))

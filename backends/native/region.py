@@ -20,7 +20,6 @@ from .scalar import CALLS
 from .scatter import SCATTERS
 from .schedule import scheduled
 from .shapes import SHAPES
-from .strip_mine import blocks
 from .values import Mapped, Memory, NotNative, Number, Register, Selection
 from .writes import STORE, Writes
 
@@ -220,9 +219,9 @@ class RegionEmitter(Writes):
 
         self.over(t.shape[:-1], row)
 
-    def strips(self, attrs, body):
-        """(lanes, how many at a time) by which a loop goes block by block, or None."""
-        return None if attrs["test"] is not None else blocks(body, attrs["carried"])
+    def strips(self, attrs):
+        """Whether a loop may go block by block."""
+        return attrs["test"] is None
 
     def spread(self, eqn, body, bound, invariants, start, step):
         """A loop of which many trips are run at once -> the last values of its scalars; None where they are run in

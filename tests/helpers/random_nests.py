@@ -40,7 +40,8 @@ class NestProgram:
         self.n, self.m, self.whole = r.randint(1, 12), r.randint(1, 12), False
         self.dtype = r.choice(DTYPES)
         self.whole = self.dtype[0] == "i"
-        lines = r.choice([self.plane, self.plane, self.plane, self.line, self.line, self.steps])(1)
+        kinds = [self.plane, self.plane, self.plane, self.line, self.line, self.steps, self.near_cells, self.near_cells]
+        lines = r.choice(kinds)(1)
         self.text = HEAD + "\n".join(lines) + "\n" + TAIL
 
     def arguments(self, seed):
@@ -103,6 +104,37 @@ class NestProgram:
         if r.random() < 0.2:
             out.append(f"{pad}        for l in range({r.choice(['2', 'j', '0'])}):")
             out.append(f"{pad}            {self.statement('a[i, j]', [*cells, 'y[l]'])}")
+        return out
+
+    def near_cells(self, level):
+        """Cells that need neighbours, on either side: many are waves."""
+        pad, r, n, m = "    " * level, self.r, self.n, self.m
+        up, left = r.choice([(-1, -1), (-1, -1), (1, -1), (-1, 1), (1, 1)])
+        rows = f"range(1, {n - 1})" if up < 0 else f"range({n - 2}, 0, -1)"
+        columns = r.choice([f"range(1, {m - 1})"] * 2 + [f"range(i + 1, {m - 1})", f"range(1, min(i + 1, {m - 1}))"])
+        columns = columns if left < 0 else f"range({m - 2}, 0, -1)"
+        place = lambda name, d: name if d == 0 else f"{name} + {d}" if d > 0 else f"{name} - {-d}"
+        steps = [(up, 0), (0, left), (up, left), (-up, 0), (0, -left), (up, -left), (-up, -left), (0, 0)]
+        weights = [4, 4, 4, 1, 1, 2, 1, 1]
+        draw = lambda: r.choices(steps, weights)[0]
+        cell = lambda array: "{}[{}, {}]".format(array, *map(place, "ij", draw()))
+        out = [f"{pad}for i in {rows}:"]
+        if r.random() < 0.4:
+            d, e = r.choice(steps), r.choice([-1, 0, 1])
+            part = f"{1 + e}:{m - 1 + e}" if m > 2 else "0:0"
+            row, other = f"a[i, 1:{m - 1}]", f"{r.choice('ab')}[{place('i', d[0])}, {part}]"
+            out.append(f"{pad}    {row} = {self.damped(f'{row} + {other}')}")
+            columns = f"range(1, {m - 1})"
+        out.append(f"{pad}    for j in {columns}:")
+        for _ in range(r.randint(1, 2)):
+            terms = [cell("a"), cell(r.choice("aab")), r.choice(["x[i]", "y[j]", cell("a"), "p"])]
+            out.append(f"{pad}        a[i, j] = {self.damped(' + '.join(terms))}")
+        if r.random() < 0.3:
+            inner = r.choice([f"range({m - 1})", "range(1, j)", f"range(j + 1, {m - 1})"])
+            other = r.choice([f"a[{place('i', up)}, l]", "a[i, l]", "y[l]", f"a[{place('i', up)}, l + 1]"])
+            out += [f"{pad}        for l in {inner}:", f"{pad}            a[i, j] = {self.damped(f'a[i, j] + {other}')}"]
+        if level == 1 and r.random() < 0.3:
+            return [f"{pad}for t in range(3):", *("    " + line for line in out)]
         return out
 
     def statement(self, target, cells):
