@@ -23,7 +23,7 @@ def declare_float(short: str, dtype: np.dtype[Any]) -> None:
     SMALL.add(dtype)
 
 
-def dtype_kind(dtype: np.dtype[Any]) -> str:
+def ir_kind(dtype: np.dtype[Any]) -> str:
     """The kind of a dtype as the IR has it: "f" of all floats."""
     return "f" if dtype in SMALL else dtype.kind
 
@@ -66,7 +66,7 @@ class Tensor:
         self.shape, self.dtype = shape, DTYPES[SHORT[dtype.name]]  # one of the dtypes that are equal
         self.size = int(np.prod(shape, dtype=object)) if shape else 1
         self.small = dtype in SMALL
-        self.kind = dtype_kind(dtype)
+        self.kind = ir_kind(dtype)
         self.text = f"{SHORT[dtype.name]}[{','.join(map(str, shape))}]"
         return cls._interned.setdefault((shape, dtype), self)
 

@@ -54,7 +54,7 @@ from ...ir.ops.elementwise import (
     xor,
 )
 from ...ir.types import SMALL
-from .narrowing import is_narrowing, narrowed
+from .narrowing import is_narrowing, narrowed_float
 from .table import XLA
 
 MULTIPLIED = 16  # fact: integer powers up to this are products; beyond it pow has the smaller error
@@ -159,7 +159,7 @@ def lower_cast(x, *, dtype):
     # of a conversion XLA would make x * mask a choice, which loses NaN, infinities and -0.0
     if x.dtype == bool and dtype.kind != "b":
         return lax.select(x, lax.full_like(x, 1, dtype), lax.full_like(x, 0, dtype))
-    return narrowed(x, dtype) if is_narrowing(x, dtype) else lax.convert_element_type(x, dtype)
+    return narrowed_float(x, dtype) if is_narrowing(x, dtype) else lax.convert_element_type(x, dtype)
 
 
 def float_to_integer(x, dtype):

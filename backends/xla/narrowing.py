@@ -12,7 +12,7 @@ from jax import numpy as jnp
 from .platforms import by_platform
 
 
-def narrowed(x, dtype):
+def narrowed_float(x, dtype):
     """A float as one of fewer digits."""
     convert = lambda x: lax.convert_element_type(x, dtype)
     return by_platform(x, cpu=convert, default=lambda x: convert(rounded_as(x, dtype)))

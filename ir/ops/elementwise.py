@@ -10,7 +10,7 @@ from ..op import (
     ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type,
     nonzero, op, positive, require,
 )  # fmt: skip
-from ..types import SHORT, dtype_kind
+from ..types import SHORT, ir_kind
 from .pointwise import exact, pointwise, step
 from .samples import EDGES, ON_THE_CUTS, halfway
 
@@ -337,7 +337,7 @@ def cast(x, *, dtype):
 
 def _bitcast_rule(op, x, *, dtype):
     dtype = np.dtype(dtype)
-    require(x.kind in REAL and dtype_kind(dtype) in REAL, op,
+    require(x.kind in REAL and ir_kind(dtype) in REAL, op,
         f"{x} as {SHORT[dtype.name]}: only integers and floats are plain bits")
     require(x.dtype.itemsize == dtype.itemsize and x.dtype != dtype, op,
         f"{x} as {SHORT[dtype.name]}: one width and two dtypes are needed")

@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from ...ir.types import dtype_kind
+from ...ir.types import ir_kind
 from ..common import pytree
 from ..common.errors import NumericalError, message
 from ..common.frames import INNERMOST, locate, without_internals
@@ -77,7 +77,7 @@ def is_bad(x, word):
     if not isinstance(x, float | complex | np.ndarray | np.generic):
         return False
     x = np.asarray(x)
-    return dtype_kind(x.dtype) in "fc" and bool(REACHING[word](x).any())
+    return ir_kind(x.dtype) in "fc" and bool(REACHING[word](x).any())
 
 
 PLAINLY = "The call ran as plain Python, uncompiled; what it has written stays written."

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.source import hint_name
-from ...ir.types import dtype_kind
+from ...ir.types import ir_kind
 from ..common.errors import NumericalError, message
 from .iterations import iterations, one_place
 from .spelling import STORES, assigned, expression, operand_text, spelling_of, stored_into
@@ -137,7 +137,7 @@ def operands_of(birth):
             rest = iter(index)
             cut = tuple([slice(None) if a in eqn.attrs["axes"] else next(rest) for a in range(x.ndim)])
             found.append((name, summary(x[cut])))
-        elif dtype_kind(x.dtype) in "fc":
+        elif ir_kind(x.dtype) in "fc":
             found.append((name, summary(x)))
     return list(dict.fromkeys(found))[:MOST]
 

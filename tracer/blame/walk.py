@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir.core import Lit
-from ...ir.types import dtype_kind
+from ...ir.types import ir_kind
 from .replay import branch_taken, lane, loop_parts, value_at
 from .words import REACHING
 
@@ -104,7 +104,7 @@ class WayBack:
             return None
         if "elementwise" in eqn.op.traits:
             return next((Arrived(k, index, ()) for k, x in enumerate(xs) if np.isinf(x[index])), None)
-        masks = [(k, np.isinf(x)) for k, x in enumerate(xs) if dtype_kind(x.dtype) in "fc"]
+        masks = [(k, np.isinf(x)) for k, x in enumerate(xs) if ir_kind(x.dtype) in "fc"]
         return next((Arrived(k, first_place(m), ()) for k, m in masks if m.any()), None)
 
     def traced_on(self, birth, func, env, eqn, trips):
@@ -121,7 +121,7 @@ class WayBack:
     # -- single equations ----------------------------------------------------------------------------
     def operand(self, eqn, xs, at, index):
         """The operand from which a result has its bad number, as an Arrived; None where it is born here."""
-        bad = [k for k, x in enumerate(xs) if dtype_kind(x.dtype) in "fc" and self.bad(x).any()]
+        bad = [k for k, x in enumerate(xs) if ir_kind(x.dtype) in "fc" and self.bad(x).any()]
         if not bad:
             return None
         if eqn.op.name == "select":
@@ -261,7 +261,7 @@ class WayBack:
             return birth._replace(cause=None)
 
     def is_bad(self, x):
-        return dtype_kind(x.dtype) in "fc" and bool(self.bad(x).any())
+        return ir_kind(x.dtype) in "fc" and bool(self.bad(x).any())
 
 
 INTO = {"cond": WayBack.cond, "call": WayBack.call, "apart": WayBack.call, "map": WayBack.map, "loop": WayBack.loop}

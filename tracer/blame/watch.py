@@ -10,7 +10,7 @@ from ...backends.xla.processes import host_array
 from ...ir.core import Builder, Func, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
-from ...ir.types import dtype_kind
+from ...ir.types import ir_kind
 from ..common.errors import NumericalError, message
 from ..common.frames import user_level
 from ..values.status import PASSED, failed, passed
@@ -249,13 +249,13 @@ def is_written(word):
 
 def cleaned(x, word):
     """An array with 1 in the place of its bad numbers."""
-    return np.where(REACHING[word](x), np.ones((), x.dtype), x) if dtype_kind(x.dtype) in "fc" else x
+    return np.where(REACHING[word](x), np.ones((), x.dtype), x) if ir_kind(x.dtype) in "fc" else x
 
 
 def arrived_with(params, operands, word):
     """The first bad number among the arguments and what is taken in beside them, in words; None where there is none."""
     for p, x in zip(params, operands, strict=True):
-        if dtype_kind(x.dtype) in "fc" and (mask := REACHING[word](x)).any():
+        if ir_kind(x.dtype) in "fc" and (mask := REACHING[word](x)).any():
             at = indexed(first_place(mask)) if x.shape else ""
             return f"{p.hint or 'an array from outside'}{at} was {word} when the call began"
     return None

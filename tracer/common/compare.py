@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...ir.types import SMALL, dtype_kind
+from ...ir.types import SMALL, ir_kind
 from .errors import shown
 
 PYTHON = {np.float64: float, np.int64: int, np.bool_: bool, np.complex128: complex}
@@ -48,7 +48,7 @@ def difference(x, y):
 
 def close(x, y):
     """Element by element."""
-    if dtype_kind(x.dtype) not in "fc":
+    if ir_kind(x.dtype) not in "fc":
         return x == y
     size = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1)
     if x.dtype in SMALL:

@@ -12,7 +12,7 @@ from ..common.emit import cast_to
 SINGLE = np.dtype(np.float32)
 
 
-def one_by_one(ufunc, rule):
+def in_float32_each(ufunc, rule):
     """`rule`, the rule of a ufunc, for small floats too."""
     stepping = STEPPING.get(ufunc)
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ..values.promote import UFUNCS
-from .small_floats import one_by_one
+from .small_floats import in_float32_each
 from .ufunc_rules import (
     always,
     by_kind,
@@ -119,4 +119,4 @@ UFUNCS.update({
     np.lcm:            lcm,
 })
 # fmt: on
-UFUNCS.update({ufunc: one_by_one(ufunc, rule) for ufunc, rule in UFUNCS.items()})
+UFUNCS.update({ufunc: in_float32_each(ufunc, rule) for ufunc, rule in UFUNCS.items()})

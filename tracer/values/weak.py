@@ -11,7 +11,7 @@ import contextvars
 
 import numpy as np
 
-from ...ir.types import SMALL, dtype_kind
+from ...ir.types import SMALL, ir_kind
 from ..common.emit import cast_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
@@ -45,7 +45,7 @@ def number_key(dtype):
 def keys_kept(keys):
     """Keys of operands as promotion is asked for them: under "weak" integers beside floats of fewer than 64 bits count
     as Python's ints, and Python's floats beside bfloat16 and the like as those."""
-    floats = [k for k in keys if isinstance(k, np.dtype) and dtype_kind(k) in "fc"]
+    floats = [k for k in keys if isinstance(k, np.dtype) and ir_kind(k) in "fc"]
     if not WEAK_NUMBERS.get() or not floats or WIDE.keys() & set(floats):
         return keys
     small = floats[0] if set(floats) <= SMALL else float
