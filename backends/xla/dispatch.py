@@ -282,6 +282,9 @@ def finish_effects():
 
 def moved_to_device(leaves, device):
     """Arrays moved to `device` where they are elsewhere."""
+    if any(map(processes.is_spread, leaves)):
+        text = "device= asks for one device, and an argument is spread over several processes\n  Leave device= out."
+        raise ValueError(text)
     return [jax.device_put(x, device) for x in leaves]
 
 

@@ -90,6 +90,7 @@ SAID = {
     "ways": 2,
     "a failed check": f"IndexError: index {ROWS + 7} is out of bounds for axis 0 with size {ROWS}",
     "plan in one process": True,
+    "device": "ValueError: device= asks for one device, and an argument is spread over several processes\n  Leave device= out.",
 }
 
 
