@@ -150,7 +150,7 @@ class RuleError(DerivativeError, NotImplementedError):
 
 
 class CheckError(WengertError, AssertionError):
-    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, the sides of a `rule`, or
+    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, sides of a `rule`, or
     what several processes are about to run together. The message says where."""
 
 
