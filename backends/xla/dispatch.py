@@ -12,6 +12,7 @@ import time
 
 import jax
 import numpy as np
+from jax import lax
 
 from ...ir.core import Value
 from ...ir.exactness import exactly
@@ -22,7 +23,7 @@ from . import processes
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
-from .sharding import over_devices
+from .sharding import is_spread, over_devices
 from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -73,13 +74,22 @@ def program(find, name, native=True, exact=False, raising=False):
                 out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
             if raising:
                 *out, status = out
-                out[bearer(func)] = unless_failed(out[bearer(func)], status)
+                out[bearer(func)] = borne(out[bearer(func)], status)
             return out
 
-        out = over_devices(lowered, func, leaves, places)
+        out = over_devices(lowered, func, leaves, places, len(func.results) - raising)
         return out[0] if len(out) == 1 else tuple(out)
 
     return Program(run, name)
+
+
+def borne(x, status):
+    """x, which the program does not give where `status` is not 0; on several devices the number alone is looked at, for
+    which nothing is gathered."""
+    if not is_spread():
+        return unless_failed(x, status)
+    passed = lax.eq(unless_failed(status, status), np.int64(0))
+    return lax.select(lax.broadcast(passed, x.shape), x, lax.full_like(x, 0))
 
 
 class Program:

@@ -61,8 +61,9 @@ def mesh_sizes(mesh):
     return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
 
 
-def over_devices(run, func, leaves, places):
-    """`run(leaves)`, where some leaves may lie over several devices: those at `places` are the parameters of `func`."""
+def over_devices(run, func, leaves, places, count=None):
+    """`run(leaves)`, where some leaves may lie over several devices: those at `places` are the parameters of `func`,
+    whose first `count` results it gives, None all."""
     mesh = mesh_of(leaves)
     if mesh is None:
         return run(leaves)
@@ -72,7 +73,7 @@ def over_devices(run, func, leaves, places):
         with lowering(mesh, specs):
             return run(leaves)
     specs = [explicit_spec(leaves[i]) for i in places]
-    results = Spread(func, specs, mesh_sizes(mesh)).results
+    results = Spread(func, specs, mesh_sizes(mesh)).results[:count]
 
     def automatic(*leaves):
         with lowering(mesh_of(leaves), specs):

@@ -186,6 +186,29 @@ def test_within_jax_and_with_collectives_of_the_users(said):
     assert said(INSIDE) == {"auto": [[], 10], "explicit": [[], 10]}
 
 
+CHECKED = """
+from several_devices import *
+X, i, found = np.random.default_rng(0).normal(size=(64, 16)), np.array([1, 2]), {}
+f = lambda x, i: x * 2 + x[i].sum()
+for kind in ("auto", "explicit"):
+    g, x = jit(f, whole=True), spread(X, P("rows"), mesh_of(kind=kind))
+    right = [close(g(x, jax.numpy.asarray(i)), f(X, i)) and spec(g(x, jax.numpy.asarray(i))) == ["rows"] for _ in range(3)]
+    try:
+        g(x, jax.numpy.asarray(i + 70))
+    except IndexError:
+        right.append(True)
+    trap = next(iter(g.compiled.entries.values())).worlds[0].call
+    text = trap.quick.lower(x, jax.numpy.asarray(i)).compile().as_text()
+    found[kind] = right + [type(trap).__name__, max(c.size for c in collectives(parse_module(text), 8))]
+print(json.dumps(found))
+"""
+
+
+def test_checks_gather_nothing(said):
+    rows = 2 * 16 * 8  # those that are picked, of 64
+    assert said(CHECKED) == dict.fromkeys(("auto", "explicit"), [True, True, True, True, "Trap", rows])
+
+
 EXPLICIT = """
 from several_devices import *
 from wengert import from_jax
