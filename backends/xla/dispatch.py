@@ -389,7 +389,11 @@ def finish_effects():
 
 
 def moved_to_device(leaves, device):
-    """Arrays moved to `device` where they are elsewhere. Raises ValueError where it is the description of one."""
+    """Arrays moved to `device` where they are elsewhere. Raises ValueError where it is the description of one, or where
+    some of them are spread over several processes."""
+    if any(map(processes.is_spread, leaves)):
+        text = "device= asks for one device, and an argument is spread over several processes\n  Leave device= out."
+        raise ValueError(text)
     try:
         return [jax.device_put(x, device) for x in leaves]
     except jax.errors.JaxRuntimeError as error:

@@ -120,6 +120,7 @@ class Checks:
         self.run("plain Python", self.fallen_back)
         self.run("a NaN", lambda: jit(lambda x: np.log(x) + 0.0, debug="nan")(spread(x)))
         self.run("compared", lambda: jit(by_value, check=True)(spread(x)))
+        self.run("device", lambda: jit(lambda x: x + 1.0, device="cpu")(spread(x)))
         self.run("small", lambda: self.engine(np.ones(3)))
         self.run("background", lambda: jit(lambda x: x * 3.0, tier="background")(np.ones(3)))
         self.with_mesh(w, X, y)

@@ -8,6 +8,7 @@ is, and a digest of each argument that it holds whole. What waits for the others
 
 import contextlib
 import hashlib
+import os
 import sys
 import threading
 
@@ -119,8 +120,8 @@ def refuse_differences(told, names, function):
 
 
 def place_text(place):
-    """(file, line) of a function, as words; of nothing none."""
-    return f", {place[0]}:{place[1]}" if place else ""
+    """(file, line) of a function, as words; of nothing none. Its folder may be another on another machine."""
+    return f", {os.path.basename(place[0])}:{place[1]}" if place else ""
 
 
 @contextlib.contextmanager

@@ -9,10 +9,8 @@ import contextlib
 import logging
 import time
 
-import numpy as np
-
 from ...backends import forked
-from ...backends.xla import dispatch, hosted, sharding, waiting
+from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
@@ -29,10 +27,11 @@ from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced,
 from ..rules import rules
 from ..sharding.placement import Placement
 from . import baseline
-from .agreement import agree_now_and_then, agree_on
+from .agreement import agree_on
 from .attempts import Attempts, MustKnow
 from .drawing import DrawingCalls
 from .fallback import Fallbacks, Refused
+from .on_mesh import run_on_mesh
 
 UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
@@ -361,19 +360,9 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def on_device(self, here, everything):
         """The raw results of all that a program takes, moved to the device asked for, or spread over several."""
-        device = self.compiled.device
-        if not isinstance(device, Placement):
-            return here.call(*self.placed(everything))
-        version = here.version(tuple([type_of(x) for x in everything]))
-        if version is None:
-            raise Untraced
-        specs = device.specs(version.func, version.places, self.names, [np.shape(x) for x in everything])
-        if device.is_shared:
-            agree_now_and_then(self, here, version, everything)
-        with sharding.laid_out(specs):
-            raw = here.call(*sharding.spread_arrays(everything, device.mesh, specs))
-        given = device.for_numpy if self.numpy else lambda raw: raw
-        return SelectedResults(raw.version, given(raw.raw)) if isinstance(raw, SelectedResults) else given(raw)
+        if isinstance(self.compiled.device, Placement):
+            return run_on_mesh(self, here, everything)
+        return here.call(*self.placed(everything))
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:

@@ -150,8 +150,8 @@ class RuleError(DerivativeError, NotImplementedError):
 
 
 class CheckError(WengertError, AssertionError):
-    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
-    `rule`. The message says where."""
+    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, sides of a `rule`, or
+    what several processes are about to run together. The message says where."""
 
 
 class ExportError(WengertError, ValueError):

@@ -90,6 +90,7 @@ SAID = {
     "ways": 2,
     "a failed check": f"IndexError: index {ROWS + 7} is out of bounds for axis 0 with size {ROWS}",
     "plan in one process": True,
+    "device": "ValueError: device= asks for one device, and an argument is spread over several processes\n  Leave device= out.",
 }
 
 
@@ -123,7 +124,7 @@ def test_another_function_is_an_error_that_names_both(first):
 
 def test_who_waits_says_for_what(first):
     _, _, said = first
-    assert "[0] wengert: waiting for 0 s for other processes to call <lambda> (x: f64[16]), " in said
+    assert "[0] wengert: waiting for 0 s for other processes to call <lambda> (x: f64[16]), two_processes.py:" in said
     assert "[1] wengert: waiting" not in said
 
 
