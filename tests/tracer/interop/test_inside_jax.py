@@ -34,10 +34,6 @@ def checked(x):
     return np.sqrt(x[i]) * x.sum()
 
 
-def branched(x):
-    return (x**3).sum() if x[0] > 0.3 else x.sum()
-
-
 def selected(x):
     return (x[x > 0.8] ** 2).sum()
 
@@ -49,7 +45,7 @@ def searched(x):
     return x[0]
 
 
-PROGRAMS = [halved, checked, branched, selected, searched]
+PROGRAMS = [halved, checked, selected, searched]
 
 
 def in_numbers(f, x, steps):
@@ -124,7 +120,7 @@ FAILING = {
     "dead code": lambda g, x: jax.jit(lambda x: (g(x), x + 1)[1])(x),
     "vmap": lambda g, x: jax.jit(jax.vmap(g))(jnp.stack([-x, x])),
     "grad": lambda g, x: jax.jit(jax.grad(g))(x),
-    "scan": lambda g, x: lax.scan(lambda c, _: (c + g(x), None), 0.0, None, length=2)[0],
+    "scan": lambda g, x: lax.scan(lambda c, row: (c + g(row), None), 0.0, jnp.stack([x, x]))[0],
     "remat": lambda g, x: jax.jit(jax.grad(jax.checkpoint(g)))(x),
 }
 
@@ -137,7 +133,7 @@ def test_a_failed_check_fails_the_program(transform):
         jax.block_until_ready(run(g, -jnp.asarray(X)))
         jax.effects_barrier()
     said = "\n".join([str(failure.value), *getattr(failure.value, "__notes__", ())])
-    assert 'raise ValueError("a negative length")' in said
+    assert "if x.min() < 0:" in said
 
 
 def test_without_compilation_it_is_the_exception_itself():
