@@ -7,8 +7,6 @@ function of those types, which is lowered in place. The steady state is jax's ow
 import contextlib
 import ctypes
 import struct
-import threading
-import time
 
 import jax
 import numpy as np
@@ -30,12 +28,6 @@ from .waiting import dear
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
 WIDE = ("int64", "uint64", "float64", "complex128")
-COMPILED = "/jax/core/compile/backend_compile_duration"
-PHASES = {  # what jax.monitoring calls them
-    "/jax/core/compile/jaxpr_trace_duration": "trace",
-    "/jax/core/compile/jaxpr_to_mlir_module_duration": "lower",
-    COMPILED: "compile",
-}
 ZERO_COPY = 1 << 14  # bytes from which a result's buffer is adopted instead of copied; measured by benchmarks/tune.py
 
 
@@ -343,44 +335,6 @@ def settled(x):
 # the int64 that a result on the CPU is, waited for, in half the time that np.asarray takes
 word = struct.Struct("q").unpack_from
 UNREADABLE = TypeError, BufferError  # what it raises elsewhere
-
-
-def when_compiled(tell):
-    """`tell()` is called whenever XLA has compiled a program, on the thread that has waited for it."""
-
-    def told(event, seconds, **_):
-        if event == COMPILED:
-            tell()
-
-    jax.monitoring.register_event_duration_secs_listener(told)
-
-
-def when_timed(tell):
-    """`tell(phase, seconds)` is called whenever jax has done one of PHASES, on the thread that has waited for it."""
-
-    def told(event, seconds, **_):
-        if event in PHASES:
-            tell(PHASES[event], seconds)
-
-    jax.monitoring.register_event_duration_secs_listener(told)
-
-
-class Clock(threading.local):
-    """.compiled: when XLA last had a program ready for this thread."""
-
-    compiled = 0.0
-
-    def note(self):
-        self.compiled = time.perf_counter()
-
-
-CLOCK = Clock()
-when_compiled(CLOCK.note)
-
-
-def compiled_at():
-    """When this thread last waited for XLA to compile a program, by `time.perf_counter`; 0.0 if it never has."""
-    return CLOCK.compiled
 
 
 def finish_effects():

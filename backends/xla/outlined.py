@@ -17,7 +17,8 @@ from ...ir.core import Lit
 from ...ir.exactness import multiplying
 from ..forked import refuse_forked, under_jit
 from ..native import asked
-from .dispatch import CLOCK, wide
+from .compile_times import CLOCK
+from .dispatch import wide
 from .lower import lower
 
 ARRAYS = jax.Array | np.ndarray

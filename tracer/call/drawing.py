@@ -7,7 +7,7 @@ generators back, and draws again in the program of that way.
 
 import time
 
-from ...backends.xla import dispatch
+from ...backends.xla import compile_times, dispatch
 from ..common import events
 from ..guards.draw_sources import put_back, states
 from ..program import autotune
@@ -99,7 +99,7 @@ class DrawingCalls:
                 if fresh and version.first_seconds is None:
                     dispatch.wait(raw)
                     version.first_seconds = time.perf_counter() - start
-                    version.compile_seconds = version.compile_seconds or max(dispatch.compiled_at() - start, 0.0)
+                    version.compile_seconds = version.compile_seconds or max(compile_times.compiled_at() - start, 0.0)
             except BaseException:
                 put_back(before)
                 draws.leave_raised(env)

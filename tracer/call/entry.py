@@ -10,7 +10,7 @@ import logging
 import time
 
 from ...backends import forked
-from ...backends.xla import dispatch, hosted, waiting
+from ...backends.xla import compile_times, dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
@@ -229,8 +229,8 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                 version.first_seconds = time.perf_counter() - start
                 seconds = version.first_seconds
                 events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)
-                if dispatch.compiled_at() > start or version.compile_seconds is None:
-                    version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
+                if compile_times.compiled_at() > start or version.compile_seconds is None:
+                    version.compile_seconds = max(compile_times.compiled_at() - start, 0.0)
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
                     if backend_choice.settle(self, here, version, everything):
                         raw = self.launch(here, everything)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...backends.native import build
-from ...backends.xla import dispatch
+from ...backends.xla import compile_times
 from ...ir.amounts import in_time
 from ...ir.source import line_name
 from . import progress
@@ -159,5 +159,5 @@ def nest_took(seconds: float) -> None:
         report("compile", "nest", "a loop compiled to machine code by LLVM", seconds)
 
 
-dispatch.when_timed(xla_took)
+compile_times.when_timed(xla_took)
 build.WATCHERS.append(nest_took)

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from ...backends.xla import dispatch
+from ...backends.xla import compile_times
 
 AFTER, EVERY = 1.0, 0.2  # seconds until the line appears, and until it changes
 WIPE = "\r\x1b[K"
@@ -110,7 +110,7 @@ def tracing(trace):
 @functools.cache
 def listen():
     """Have lines wiped when XLA is done: what the program prints comes then."""
-    dispatch.when_compiled(hide_line)
+    compile_times.when_compiled(hide_line)
 
 
 def hide_line():
