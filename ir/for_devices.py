@@ -58,7 +58,7 @@ def store_as_choice(eqn, given, env):
         return None
     shape = x.type.shape
     low = [min(max(int(s.value), 0), n - k) for s, n, k in zip(starts, shape, u.type.shape, strict=True)]
-    update = Update(shape, low, eqn.operands[1].type.shape, env).whole(eqn.operands[1])
+    update = RowUpdate(shape, low, eqn.operands[1].type.shape, env).whole(eqn.operands[1])
     inside = None
     for axis, (a, k, n) in enumerate(zip(low, u.type.shape, shape, strict=True)):
         if k != n:
@@ -68,7 +68,7 @@ def store_as_choice(eqn, given, env):
     return select(inside, update, x)
 
 
-class Update:
+class RowUpdate:
     """What is stored, computed for all of the array: at the place where an element of it goes."""
 
     def __init__(self, shape, low, part, env):
@@ -135,21 +135,21 @@ def idle_numbers(eqn, read):
     live = {n for n, r in enumerate(eqn.results) if r in read or r.type.shape}
     if len(live) == carried:
         return ()
-    tested = set() if test is None else needed(test, {0})
+    tested = set() if test is None else live_parameters(test, {0})
     while True:
-        found = live | {k - first for k in needed(body, live) | tested if k >= first}
+        found = live | {k - first for k in live_parameters(body, live) | tested if k >= first}
         if found == live:
             return tuple(n for n in range(carried) if n not in live)
         live = found
 
 
-def needed(func, wanted):
+def live_parameters(func, wanted):
     """Places of the parameters on which some results depend."""
     values = {func.results[n] for n in wanted}
     for eqn in reversed(func.eqns):
         gives = {n for n, r in enumerate(eqn.results) if r in values}
         if eqn.op is cond and gives:
-            inner = set().union(*(needed(branch, gives) for branch in eqn.attrs["branches"]))
+            inner = set().union(*(live_parameters(branch, gives) for branch in eqn.attrs["branches"]))
             values |= {eqn.operands[0], *(eqn.operands[1 + k] for k in inner)}
         elif gives or eqn.effect:
             values.update(eqn.operands)

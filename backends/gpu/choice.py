@@ -20,7 +20,7 @@ SMALL = 128  # bound: threads of a block whose threads have trips of their own
 ROUGH = 2  # bound: how much longer one kernel may take by estimate than those of loops within, of many launches
 
 
-class Choice:
+class KernelChoice:
     """kernel: what runs, with its name and text; seconds: expected; launches, through_xla: launches and seconds of
     XLA's own
     kernels; core: expected seconds of one core of a CPU."""
@@ -63,7 +63,7 @@ def brief(seconds):
 
 
 def kernel_for(types, attrs):
-    """(Choice, None) of a loop equation, or (None, why XLA's own kernels run it)."""
+    """(KernelChoice, None) of a loop equation, or (None, why XLA's own kernels run it)."""
     reason = refusal()
     if reason is not None:
         return None, reason
@@ -81,7 +81,7 @@ def decided(types, attrs, exact):
     try:
         best = min(forms(types, attrs, exact), key=lambda kernel: kernel.code.cycles)
         if best.code.cycles / CLOCK < min(through_xla, ROUGH * at_best):
-            return Choice(best, launches, through_xla), None
+            return KernelChoice(best, launches, through_xla), None
     except NotNative as why:
         return None, str(why)
     taken = f"XLA's {launches:,} launches {brief(through_xla)}"
@@ -97,7 +97,7 @@ def seconds_as_kernel(eqn):
 
 
 def kernel_forms(func):
-    """(loop equation, Choice or None, why there is none) of a program, outer loops first; those within a kernel are
+    """(loop equation, KernelChoice or None, why there is none) of a program, outer loops first; those within a kernel are
     part
     of it."""
     for eqn in func.eqns:

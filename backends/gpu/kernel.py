@@ -72,7 +72,7 @@ class Kernel(Nest):
         return Cell(name, t.dtype, t.size)
 
     def leave(self, parts):
-        """Put what the trips of each thread, or block, leave of carried numbers where `put_together` finds it."""
+        """Put what the trips of each thread, or block, leave of carried numbers where `gathered_totals` finds it."""
         code, count = self.code, self.threads * self.blocks if self.form == "threads" else self.blocks
         at = IndexForm.of(code.thread if self.form == "threads" else code.block)
         for k, part in parts.items():

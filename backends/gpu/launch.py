@@ -70,10 +70,10 @@ def launcher(choice):
             results=", ".join(str(operands + n) for n in range(len(results))),
         ),
     )
-    return lambda *xs: tuple(put_together(kernel, call(*xs)))
+    return lambda *xs: tuple(gathered_totals(kernel, call(*xs)))
 
 
-def put_together(kernel, results):
+def gathered_totals(kernel, results):
     """The results of a loop, of which the kernel has left numbers in parts: a number for each thread, or block."""
     out = list(results[: len(kernel.results)])
     for k, (op, places) in kernel.left.items():

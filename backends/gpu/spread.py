@@ -45,7 +45,7 @@ def spread_trips(region, eqn, body, bound, invariants, start, step):
     nest.spread_out |= outermost
     end = str(bound.value) if isinstance(bound, Lit) else region.element(region.read(bound), ())
     state = eqn.operands[len(eqn.operands) - eqn.attrs["carried"] :]
-    parts = [Part(code, op, state[k].type.dtype, x) for (k, op), x in zip(found.items(), start)]
+    parts = [PartialTotal(code, op, state[k].type.dtype, x) for (k, op), x in zip(found.items(), start)]
     first = [x for part in parts for x in part.first]
     types = [t for part in parts for t in part.types]
 
@@ -76,7 +76,7 @@ def spread_trips(region, eqn, body, bound, invariants, start, step):
     return out
 
 
-class Part:
+class PartialTotal:
     """A carried number, as the trips of one thread leave it. last: its registers then; the second of two is the trip
     that was the first to have something."""
 

@@ -114,7 +114,7 @@ class Embedded:
     def part(self, moving):
         """What the derivative by some of the parameters is made of."""
         if moving not in self.parts:
-            self.parts[moving] = Part(self, self.derived(self.func, moving), moving)
+            self.parts[moving] = Derivative(self, self.derived(self.func, moving), moving)
         return self.parts[moving]
 
 
@@ -132,7 +132,7 @@ class ActsInOrder(Exception):
     """A program that acts on the world was batched."""
 
 
-class Part:
+class Derivative:
     """A derivative by the parameters `moving`, as functions of jax values.
 
     push(*xs, *ts), pull(*xs, *gs): tangents of the inexact results, cotangents of those parameters; early(*xs): the

@@ -352,17 +352,11 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
 
-    def placed(self, everything):
-        """All that a program takes, on the device asked for."""
-        return (
-            everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
-        )
-
     def on_device(self, here, everything):
         """The raw results of all that a program takes, moved to the device asked for, or spread over several."""
         if isinstance(self.compiled.device, Placement):
             return run_on_mesh(self, here, everything)
-        return here.call(*self.placed(everything))
+        return here.call(*dispatch.moved_to_device(everything, self.compiled.device))
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:

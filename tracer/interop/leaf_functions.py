@@ -21,7 +21,7 @@ from ..values.array import Traced
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class LeafLayout:
     """The structure of (args, kwargs), the order of keys in it, and the leaves that vary."""
 
     tree: Any

@@ -19,7 +19,7 @@ import numpy as np
 from ...backends.xla import dispatch, exchange
 from ..api.jit import jit
 from ..common import pytree
-from .leaf_functions import Layout, batched, forward, is_inexact, pulled, pushed
+from .leaf_functions import LeafLayout, batched, forward, is_inexact, pulled, pushed
 
 _apart = []  # `called_with_tensors`, as torch.compile leaves it
 
@@ -57,7 +57,7 @@ class TorchFunction:
     def __init__(self, compiled, given):
         """given: (function, options) of `to_torch`, None for a derivative."""
         self.compiled, self.given = compiled, given
-        self.derived = {}  # (what, Layout, more) -> the function that is it
+        self.derived = {}  # (what, LeafLayout, more) -> the function that is it
         if given is not None:
             functools.update_wrapper(self, given[0])
 
@@ -100,7 +100,7 @@ class TensorCall:
 
     def layout(self, chosen):
         """Which leaves vary, of those that are tensors."""
-        return Layout(self.tree, pytree.hashable(self.order), tuple([self.places[n] for n in chosen]))
+        return LeafLayout(self.tree, pytree.hashable(self.order), tuple([self.places[n] for n in chosen]))
 
     def run(self, tensors):
         """The program on the memory of tensors -> tensors of its results, in a tuple."""

@@ -84,11 +84,11 @@ class AtPlace:
             else:
                 operands.append(k)
                 spelled.append(("operand",))
-        function = Update(name, tuple(spelled), type(self.key) is tuple, tuple(sorted(options.items())))
+        function = AtUpdate(name, tuple(spelled), type(self.key) is tuple, tuple(sorted(options.items())))
         return run(function, (self.array, operands, values), {})
 
 
-class Update(NamedTuple):
+class AtUpdate(NamedTuple):
     """`x.at[key].name(*values)` as a function: equal ones are one."""
 
     name: str
