@@ -97,9 +97,8 @@ def seconds_as_kernel(eqn):
 
 
 def kernel_forms(func):
-    """(loop equation, KernelChoice or None, why there is none) of a program, outer loops first; those within a kernel are
-    part
-    of it."""
+    """(loop equation, KernelChoice or None, why there is none) of a program, outer loops first; those within a kernel
+    are part of it."""
     for eqn in func.eqns:
         choice = None
         if eqn.op is loop:

@@ -208,8 +208,10 @@ class Background(SignatureEntry):
             return
         kinds = [*(k.kind for k in job.kinds), *map(kind_of_input, version.captured.inputs)]
         made = [made_up(p.type, k) for p, k in zip(params, kinds, strict=True)]
+        device = self.compiled.device
         with dispatch.wide():
-            dispatch.wait(job.program(*self.placed(made)))
+            made = made if device is None else dispatch.moved_to_device(made, device)
+            dispatch.wait(job.program(*made))
         if not version.assumed:
             here = SpecialisationSet(self.compiled, version.rules)
             here.call = job.program
