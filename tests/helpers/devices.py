@@ -66,6 +66,17 @@ ELSEWHERE = {  # how a test's name begins -> why it says nothing off the CPU
     "backends/test_described_gpu.py": "there it is described, here it is",
     "backends/test_lowering.py::test_a_form_for_the_platform": SPELLINGS,
     "tracer/call/test_contest.py": AS_NUMPY,
+    "tracer/call/test_explain.py::test_a_program_for_an_int_that_changes_is_run_and_timed": AS_NUMPY,
+    "tracer/plan/test_measured.py::test_statements_of_generated_numpy": AS_NUMPY,
+    "tracer/plan/test_measured.py::test_bodies_of_loops_that_python_runs": AS_NUMPY,
+    "tracer/plan/test_plan.py::test_a_loop_as_machine_code": MACHINE_CODE,
+    "tracer/plan/test_plan.py::test_copies_of_what_is_not_aligned": "what XLA copies on CPUs; elsewhere all is moved",
+    "tracer/plan/test_plan.py::test_pieces": "alike pieces are compiled one by one on CPUs alone",
+    "tracer/plan/test_plan.py::test_plain_python_that_was_faster": AS_NUMPY,
+    "tracer/plan/test_plan.py::test_times_of_engines_are_told": AS_NUMPY,
+    "tracer/plan/test_sums.py::test_each_step_has_its_own_time": AS_NUMPY,
+    "tracer/plan/test_sums.py::test_nothing_is_said_of_a_part_that_was_not_timed": AS_NUMPY,
+    "tracer/plan/test_texts.py::test_generated_numpy": AS_NUMPY,
     "tracer/call/test_interrupts.py": "calls that XLA runs on the thread that calls are those of CPUs",
 }
 FORMS = "like-gpu"
