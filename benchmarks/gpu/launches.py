@@ -56,15 +56,15 @@ class Launches:
 
 
 def launches_of(text, trips=None):
-    """The `Launches` of one call of an executable, whose text (`as_text()`) is given; trips: {(file, line): trips of
-    its loops, a number that need not be whole}, for those that XLA does not know."""
+    """The `Launches` of one call of an executable, whose text (`as_text()`) is given; trips: {(file, line, how many
+    loops are around): trips of the loops there, a number that need not be whole}, for those that XLA does not know."""
     module = parse_module(text)
     return Walk(module, trips or {}).computation(module.entry).rounded()
 
 
 class Walk:
     def __init__(self, module, trips):
-        self.module, self.trips, self.known = module, trips, {}
+        self.module, self.trips, self.known, self.depth = module, trips, {}, 0
 
     @functools.cached_property
     def places(self):
@@ -107,9 +107,11 @@ class Walk:
     def loop(self, i):
         found, counted = Launches(), i.trips
         if counted is None:
-            counted = self.trips.get(self.places.get(i.name))
+            counted = self.trips.get((*self.places.get(i.name, ()), self.depth))
         trips = 1 if counted is None else counted
+        self.depth += 1
         found.add(self.computation(*i.called("body")), trips)
+        self.depth -= 1
         if i.trips is None:
             found.add(self.computation(*i.called("condition")), trips + 1)
             found.waits += trips + 1

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 from wengert import grad, jit
-from wengert.backends.xla.hosted import calls_python
 from wengert.benchmarks import npbench, npbench_gradients, suite
 from wengert.benchmarks.gpu.compiled import of_func
 from wengert.benchmarks.gpu.launches import launches_of
@@ -144,7 +143,7 @@ def row_of(subject, devices):
         try:
             made = of_func(device, func)
         except Exception as problem:  # it is what is to be found
-            rows[card] = {"error": text_of(problem), "unseen": unseen(func, problem)}
+            rows[card] = {"error": text_of(problem), "unseen": unseen(problem)}
             continue
         if made.launches.unknown and trips is None:
             given = [np.asarray(x, p.type.dtype) for x, p in zip(operands, func.params, strict=True)]
@@ -164,9 +163,9 @@ def wide(func):
     return any(t.dtype.name in ("float64", "complex128") for t in (*func.param_types, *func.result_types))
 
 
-def unseen(func, problem):
+def unseen(problem):
     """Why a program cannot be compiled without a card, where that is no fault of the program; else None."""
-    if calls_python(func) and "Unknown backend" in str(problem):
+    if "Unknown backend" in str(problem):  # of jax's callbacks
         return "it calls Python, which jax lowers for a device that is there"
     if "cusolverGetVersion" in str(problem):
         return "jax asks NVIDIA's cuSOLVER for its version: from 11.7.1 on it runs there, before that on the host"

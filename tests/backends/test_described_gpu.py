@@ -2,6 +2,7 @@
 where it is installed (`benchmarks/gpu/target.py` says how)."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from wengert.backends import target
 from wengert.backends.gpu import ptx
 from wengert.backends.xla.inspected import inspected
 from wengert.benchmarks.gpu.launches import GRAPH, launches_of
+from wengert.benchmarks.gpu.trips import average_trips
 
 LOOPS = """HloModule jit_f, is_scheduled=true
 
@@ -77,10 +79,38 @@ ENTRY %main (x0: f32[8]) -> f32[8] {{
 def test_launches_are_kernels_times_the_trips_of_all_loops_around():
     found = launches_of(LOOPS)
     assert found.kernels == 6  # two in the inner body, the callback, and body and test of the loop whose trips are unknown
-    assert found.launches == 5 * (3 * 2 + 1) + (2 + 1)
+    assert found.launches == 5 * (3 * 2 + 1) + (2 + 1 + 1)  # its test runs before the trip, and after it
     assert found.libraries == {"__cublas$gemm": 5 * 3 + 1}
-    assert (found.callbacks, found.unknown, found.waits) == (5, 1, 5 + 1)
+    assert (found.callbacks, found.unknown, found.waits) == (5, 1, 5 + 2)
     assert found.doubles == 2 * 2  # a body that two loops have counts for each
+
+
+def triangle(x, n):
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] + x[j] * 0.5
+    return x
+
+
+def test_trips_of_inner_loops_are_counted_by_running_the_meaning():
+    x = np.ones(6)
+    func = jit(triangle).ir(x, 6)
+    found = average_trips(func, [x][: len(func.params)])
+    trips = {depth: count for (_, _, depth), count in found.items()}
+    assert trips[0] in (5.0, 6.0)  # the first trip may be written out
+    assert trips[0] * trips[1] == 0 + 1 + 2 + 3 + 4 + 5
+
+
+def test_waits_and_launches_of_a_loop_whose_trips_were_counted():
+    """Its test runs once more than its body, and is waited for each time."""
+    lines = LOOPS.replace(
+        "body=%inner_body\n",
+        'body=%inner_body, metadata={op_name="jit(f)/while" source_file="user.py" source_line=3}\n',
+    )
+    assert lines != LOOPS
+    known, unknown = launches_of(lines, {("user.py", 3, 0): 10.0}), launches_of(lines)
+    assert (known.unknown, unknown.unknown) == (0, 1)
+    assert known.launches - unknown.launches == (10 - 1) * (2 + 1) and known.waits - unknown.waits == 10 - 1
 
 
 @pytest.mark.parametrize("count", [1, GRAPH - 1, GRAPH, 3 * GRAPH])
@@ -135,17 +165,44 @@ print(json.dumps([found, "7 trips" in plan]))
 """
 
 
+SAMPLED = """
+import json, random, warnings
+from wengert.benchmarks.gpu import subjects
+from wengert.benchmarks.gpu.target import described
+cards = {card: described(card) for card in ("sm_80", "sm_90")}
+import jax
+jax.config.update("jax_enable_x64", True)
+warnings.simplefilter("ignore")
+ops, programs = {}, list(subjects.from_suite(("tiny",)))
+for subject in subjects.ops():
+    ops.setdefault(subject.name, []).append(subject)
+draw = random.Random()
+chosen = [draw.choice(cases) for cases in ops.values()] + draw.sample(programs, 12)
+found = {}
+for subject in chosen:
+    for card, row in subjects.row_of(subject, cards).items():
+        found[f"{subject.key} {card}"] = row.get("error") if not row.get("unseen") else None
+print(json.dumps([len(ops), found]))
+"""
+KNOWN = "suite controller"  # its gradient is not captured on any device
+
+
+def by_itself(code):
+    """A script in a process of its own: plugins are looked for once a process."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+
+
 def installed():
-    """Whether the compiler is there, asked in a process of its own: its plugin is looked for once a process."""
-    code = "from wengert.benchmarks.gpu.target import refusal; print(refusal() or '')"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+    """Why the compiler is not there, or ""."""
+    return by_itself("from wengert.benchmarks.gpu.target import refusal; print(refusal() or '')").stdout.strip()
 
 
 @pytest.mark.slow
 def test_programs_compile_for_both_cards():
     if why := installed():
         pytest.skip(why)
-    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    done = by_itself(COMPILED)
     assert done.returncode == 0, done.stderr
     found, planned = json.loads(done.stdout.splitlines()[-1])
     assert planned
@@ -163,3 +220,15 @@ def test_a_plan_is_of_the_device_that_is_asked_for():
     here = inspected(func, device=jax.devices("cpu")[0])
     assert here is not inspected(func) and here is inspected(func, device=jax.devices("cpu")[0])
     assert [line.strip() for line in here.hlo().splitlines() if "ENTRY" in line]
+
+
+@pytest.mark.slow
+def test_every_op_and_some_programs_compile_for_both_cards():
+    """A case of each op, another at each run."""
+    if why := installed():
+        pytest.skip(why)
+    done = by_itself(SAMPLED)
+    assert done.returncode == 0, done.stderr
+    count, found = json.loads(done.stdout.splitlines()[-1])
+    assert count > 140 and len(found) >= 2 * (count + 12)
+    assert {name: error for name, error in found.items() if error and not name.startswith(KNOWN)} == {}

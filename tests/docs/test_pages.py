@@ -13,7 +13,7 @@ from wengert.tracer.common import errors
 
 DOCS = ROOT / "docs"
 FOLDERS = sorted(p.relative_to(DOCS).as_posix() for folder in ("guide", "migration") for p in (DOCS / folder).glob("*.md"))
-NAMES = ["index.md", "first_steps.md", "errors.md", "way_of_a_call.md", *(name for name in FOLDERS if not name.endswith("/index.md"))]
+NAMES = ["index.md", "first_steps.md", "errors.md", "way_of_a_call.md", "gpu.md", *(name for name in FOLDERS if not name.endswith("/index.md"))]
 
 
 @pytest.mark.parametrize("page", NAMES)

@@ -91,7 +91,8 @@ def jit(
     what is compiled, a lambda that is made anew in a loop too; each is a function of its own, its variables guarded.
     NumPy in, NumPy out; if any argument is a jax array the results are.
 
-    device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
+    device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are. One that
+        jax.experimental.topologies describes has plans and texts, and runs nothing.
     exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
             `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
     engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code.

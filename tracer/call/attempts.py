@@ -206,7 +206,8 @@ class Attempts:
     def outside(self, arguments, promoted, frozen):
         """What a trace begins with knowing of the world: the function, the static arguments, and the ways to both."""
         compiled, made = self.compiled, Outside(arguments, promoted, frozen=frozen)
-        made.draws.begin_trace(self.falls_back(), compiled.native and compiled.device is None)
+        on_cpu = compiled.device is None or compiled.device.platform == "cpu"
+        made.draws.begin_trace(self.falls_back(), compiled.native and on_cpu)
         known = [(compiled.name, compiled.function), *((n, present(x)) for n, x in self.static.items())]
         made.names.update((id(x), (x, name)) for name, x in known)
         if compiled.cell is not None and compiled.cell.object is not None:
