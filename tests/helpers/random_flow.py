@@ -367,7 +367,7 @@ def differs(got, want, mine, plain, rtol):
     return ""
 
 
-def program(find, name, native=True, exact=False):
+def program(find, name, native=True, exact=False, precision="highest", device=None):
     """`dispatch.program` with generated NumPy in the place of XLA."""
     made = {}
 
