@@ -135,21 +135,21 @@ def idle_numbers(eqn, read):
     live = {n for n, r in enumerate(eqn.results) if r in read or r.type.shape}
     if len(live) == carried:
         return ()
-    tested = set() if test is None else live_parameters(test, {0})
+    tested = set() if test is None else deciding(test, {0})
     while True:
-        found = live | {k - first for k in live_parameters(body, live) | tested if k >= first}
+        found = live | {k - first for k in deciding(body, live) | tested if k >= first}
         if found == live:
             return tuple(n for n in range(carried) if n not in live)
         live = found
 
 
-def live_parameters(func, wanted):
+def deciding(func, wanted):
     """Places of the parameters on which some results depend."""
     values = {func.results[n] for n in wanted}
     for eqn in reversed(func.eqns):
         gives = {n for n, r in enumerate(eqn.results) if r in values}
         if eqn.op is cond and gives:
-            inner = set().union(*(live_parameters(branch, gives) for branch in eqn.attrs["branches"]))
+            inner = set().union(*(deciding(branch, gives) for branch in eqn.attrs["branches"]))
             values |= {eqn.operands[0], *(eqn.operands[1 + k] for k in inner)}
         elif gives or eqn.effect:
             values.update(eqn.operands)
