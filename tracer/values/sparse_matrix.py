@@ -98,7 +98,9 @@ class SparseMatrix:
         if self.stored == "coo":
             return held
         within, starts = held
-        across = np.searchsorted(starts, np.arange(data.shape[0]), side="right") - 1
+        begun = np.zeros_like(starts, shape=(data.shape[0] + 1,))
+        np.add.at(begun, starts[1:], 1)  # how many rows end before an entry is its row
+        across = np.cumsum(begun)[:-1]
         return (across, within) if self.stored == "csr" else (within, across)
 
     def _summed(self, shape, places, values):
