@@ -43,5 +43,7 @@ def equal(a: Any, b: Any) -> bool:
         return isinstance(b, Func) and same_function(a, b)
     if isinstance(a, tuple | list):
         return isinstance(b, tuple | list) and len(a) == len(b) and all(map(equal, a, b))
+    if isinstance(a, np.dtype):
+        return isinstance(b, np.dtype) and a == b  # longlong is int64 under another name
     a = a.item() if isinstance(a, np.generic) else a
     return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, float | complex) else a == b)

@@ -96,6 +96,11 @@ def test_captured_programs_read_back(f, args):
         there_and_back(pipeline.run(parse(show(func), held(func)), exact=True))
 
 
+def test_dtypes_are_the_same_under_another_name():
+    there_and_back(jit(lambda x: x.astype(np.longlong) + 1).ir(np.ones(3), passes=False))
+    assert not same_function(*[jit(lambda x, t=t: x.astype(t)).ir(np.ones(3)) for t in (np.int64, np.int32)])
+
+
 def test_names_are_what_can_be_read():
     text = show(jit(size).ir(np.ones(3), 2.0))
     assert "%what_is_returned = cond" in text or "%what is" not in text

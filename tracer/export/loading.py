@@ -26,7 +26,7 @@ from .described_export import description
 from .matching import LeafSpec, Matching
 from .saving import STABLEHLO, TEXT
 from .steps import Malformed, out_of
-from .structure import StructureReader, fixed_value, seen_through
+from .structure import NodeReader, fixed_value, seen_through
 
 OF = inspect.Parameter
 PARAMETERS = OF.POSITIONAL_ONLY, OF.POSITIONAL_OR_KEYWORD, OF.VAR_POSITIONAL, OF.KEYWORD_ONLY, OF.VAR_KEYWORD
@@ -184,7 +184,7 @@ class LoadedFunction:
 
     def rebuilt(self, leaves, given):
         """The result around its leaves; lists and dicts among the arguments are changed as the function did."""
-        reader = StructureReader(leaves, given)
+        reader = NodeReader(leaves, given)
         result = reader.read(self.head["results"])
         new = [(container_at(given, way), reader.read(node)) for way, node in self.changes]
         for container, contents in new:

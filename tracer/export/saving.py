@@ -30,7 +30,7 @@ from ..values.speculate import Assumption, Speculation
 from .container import packed_file, write_file
 from .described_export import description
 from .steps import NAMES, written_out
-from .structure import LeafNumber, StructureWriter, fixed_node
+from .structure import ExportedLeaf, NodeWriter, fixed_node
 
 STABLEHLO, TEXT = "stablehlo", "ir"  # the sections of a file
 DRAWS = "draws random numbers", "Draw them before, and pass them as arguments."
@@ -176,10 +176,10 @@ class Written:
         taken = packed_call(self.args, self.kwargs)
         leaves, tree = pytree.flatten(taken)
         numbers = iter(range(len(self.dynamic)))
-        stand_ins = [x if k is None else LeafNumber(next(numbers)) for x, k in zip(leaves, self.kinds, strict=True)]
+        stand_ins = [x if k is None else ExportedLeaf(next(numbers)) for x, k in zip(leaves, self.kinds, strict=True)]
         args, kwargs = pytree.unflatten(tree, stand_ins, pytree.key_order(taken))
         try:
-            node = StructureWriter().node((args, kwargs))
+            node = NodeWriter().node((args, kwargs))
         except Unsaid as error:
             hint = "Pass arrays, numbers, text, and lists, tuples and dicts of them; let a lambda hold the rest:\n"
             self.refuse(f"takes {error}, which no file tells", f"{hint}jit(lambda x: f(model, x)).export(x)")
@@ -188,16 +188,16 @@ class Written:
     def results(self, containers):
         """-> (the node of the result, [[path, node]] of the lists and dicts among the arguments that change)."""
         captured = self.captured
-        leaves = [LeafNumber(n) for n in range(len(captured.outs))]
+        leaves = [ExportedLeaf(n) for n in range(len(captured.outs))]
         try:
             rebuilt = captured.rebuild(leaves)
             if captured.given is None:
-                return StructureWriter().node(rebuilt), []
+                return NodeWriter().node(rebuilt), []
             _, plan, changes = captured.given
             given = (*containers, {})
             result = plan(rebuilt, given)
             changed = [(path, change(rebuilt, given)) for path, change in changes]
-            writer = StructureWriter(paths_of(containers))
+            writer = NodeWriter(paths_of(containers))
             node = writer.node(result)
             return node, [[[fixed_node(k)[1] for k in path], writer.node(x)] for path, x in changed]
         except Unsaid as error:

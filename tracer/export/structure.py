@@ -31,7 +31,7 @@ LISTS = {"list": list, "tuple": tuple}
 DEEPEST = 400  # bound: containers within containers
 
 
-class LeafNumber:
+class ExportedLeaf:
     """Stands for a leaf while a structure is written; whatever else is done to it than to put it somewhere, a file
     cannot tell."""
 
@@ -46,7 +46,7 @@ class LeafNumber:
     __str__ = __repr__ = __format__ = __index__ = __float__ = __int__ = __bool__ = __len__ = __iter__ = _asked
 
 
-class StructureWriter:
+class NodeWriter:
     """Writes the nodes of one structure. given: id of a container among the arguments -> its path."""
 
     def __init__(self, given=None):
@@ -55,7 +55,7 @@ class StructureWriter:
     def node(self, x):
         """The node of x; Unsaid, with what it is, where there is none."""
         kind = type(x)
-        if kind is LeafNumber:
+        if kind is ExportedLeaf:
             return ["leaf", x.number]
         if kind is NumberList:
             return numbers_node(x)
@@ -112,7 +112,7 @@ def fixed_value(said):
         raise Malformed from None
 
 
-class StructureReader:
+class NodeReader:
     """Makes what nodes tell. leaves: by number; given: (args, kwargs)."""
 
     named = {}  # (name, fields) -> the class of named tuples
@@ -166,9 +166,9 @@ class StructureReader:
 
 def named_class(name, fields):
     """A class of named tuples: one for each name and fields."""
-    found = StructureReader.named.get((name, fields))
+    found = NodeReader.named.get((name, fields))
     if found is None:
-        found = StructureReader.named[name, fields] = collections.namedtuple(name, fields)
+        found = NodeReader.named[name, fields] = collections.namedtuple(name, fields)
     return found
 
 
