@@ -1,6 +1,6 @@
 """What devices send each other: ten programs on eight devices, beside JAX's, sharded by hand.
 
-    python benchmarks/devices.py [PROGRAM ...] [--devices N] [--markdown]
+    python benchmarks/devices.py [PROGRAM ...] [--devices N]
 
 Each program is plain NumPy, run by `jit(f, shard=...)` with the same axes as the hand-written JAX, and by
 `jit(f, shard="auto")`. Of each: collectives in one call and the bytes that a device sends in them, read from the
