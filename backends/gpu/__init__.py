@@ -6,7 +6,6 @@ there. `lowered_kernel` runs one on jax values; `kernel_forms` says of the loops
 why it has none.
 """
 
-from .choice import kernel_for, kernel_forms
-from .launch import lowered_kernel
+from .decision import kernel_for, kernel_forms, lowered_kernel
 
 __all__ = ["kernel_for", "kernel_forms", "lowered_kernel"]

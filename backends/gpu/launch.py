@@ -5,15 +5,9 @@ PTX, how many blocks and threads, and which of its pointers are results. XLA put
 """
 
 import jax
-import numpy as np
-from jax import lax
 from jax import numpy as jnp
 
-from ...ir.types import Tensor
-from ..native.run import SETTINGS, asked
-from ..target import platform
 from ..xla.table import XLA
-from .choice import kernel_for
 from .independent import FIRST
 
 TARGET = "__gpu$xla.gpu.ptx"
@@ -22,33 +16,6 @@ CONFIGURATION = (
     "grid_z = 1 : i32, block_x = {threads} : i32, block_y = 1 : i32, block_z = 1 : i32, shared_mem_bytes = 0 : i32, "
     "output_indices = [{results}]}}"
 )
-
-
-def lowered_kernel(operands, attrs, other):
-    """The results of a loop on jax values where they are lowered for a GPU: one kernel on those of NVIDIA, and
-    `other(*operands)` elsewhere. None if XLA's own kernels are to run it."""
-    if SETTINGS.least is None or platform() != "gpu":
-        return None
-    types = [Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in operands]
-    choice, reason = kernel_for(types, attrs)
-    if choice is not None:
-        reason = choice.refusal
-        choice = None if reason else choice
-    if SETTINGS.log is not None:
-        SETTINGS.log.append((attrs, reason))
-    if choice is None:
-        return None
-
-    def through_lax(*operands):
-        with asked(None):
-            return other(*operands)
-
-    @jax.custom_jvp
-    def run(*operands):
-        return lax.platform_dependent(*operands, cuda=launcher(choice), default=through_lax)
-
-    run.defjvp(lambda primals, tangents: jax.jvp(through_lax, primals, tangents))  # a kernel has no derivative
-    return run(*operands)
 
 
 def launcher(choice):

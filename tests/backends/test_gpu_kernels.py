@@ -11,7 +11,7 @@ from random_nests import alike, in_waves_too, outcome
 
 from wengert import jit
 from wengert.backends import gpu
-from wengert.backends.gpu import choice, ptx
+from wengert.backends.gpu import decision, proof, ptx
 from wengert.backends.gpu import launch as launching
 from wengert.backends.gpu.independent import FIRST, totals
 from wengert.backends.gpu.kernel import Kernel
@@ -410,9 +410,9 @@ def test_functions_of_the_c_library_want_libdevice(monkeypatch):
 
     func = jit(decay).ir(np.ones(50))
     monkeypatch.setattr(ptx, "libdevice", lambda: None)
-    choice.decided.cache_clear()
+    decision.decided.cache_clear()
     (reason,) = [reason for _, found, reason in gpu.kernel_forms(func)]
-    choice.decided.cache_clear()
+    decision.decided.cache_clear()
     assert "libdevice" in reason
 
 
@@ -499,3 +499,57 @@ def test_a_kernel_whose_block_must_be_one_is_no_other():
     a = np.arange(81.0).reshape(9, 9)
     got = launch(Kernel(loop, types, eqn.attrs, False, 2), [a if t.shape == (9, 9) else 0 for t in types])
     assert got[0].shape == (9, 9)
+
+
+# -- the proof on the card that is here ------------------------------------------------------------
+
+
+def by_threads(choice, operands):
+    return launch(choice.kernel, operands)
+
+
+def test_a_card_that_computes_what_numpy_does_runs_kernels():
+    tried = []
+    assert proof.first_difference(lambda choice, operands: tried.append(choice.kernel.form) or by_threads(choice, operands)) is None
+    assert {*tried} >= {"block", "threads"} and len(tried) >= 5
+
+
+@pytest.mark.parametrize("wrong", ["result", "total", "swapped"])
+def test_a_card_that_computes_otherwise_is_left_to_xla(wrong):
+    def run(choice, operands):
+        first, *rest = by_threads(choice, operands)
+        if wrong == "swapped" and rest:
+            return [*rest, first]
+        place = first if wrong == "total" else rest[-1] if rest else first
+        place.reshape(-1)[-1] += 0.001
+        return [first, *rest]
+
+    assert "computed other values than NumPy" in proof.first_difference(run)
+
+
+class Drivers:
+    """jax of a machine with a card, whose driver refuses kernels."""
+
+    def devices(self, platform):
+        return [f"{platform}:0"]
+
+
+def test_a_driver_that_refuses_a_kernel_is_said_once_and_no_kernel_is_chosen(monkeypatch, caplog):
+    def refuse(device, choice, operands):
+        raise RuntimeError("CUDA_ERROR_INVALID_PTX")
+
+    monkeypatch.setattr(proof, "jax", Drivers())
+    monkeypatch.setattr(proof, "run_on", refuse)
+    proof.refused_here.cache_clear()
+    func = jit(smooth).ir(np.ones((9, 9)), np.ones((9, 9)))
+    try:
+        for _ in range(2):
+            (found,) = gpu.kernel_forms(func)
+            assert found[1] is None and "left to XLA" in found[2] and "CUDA_ERROR_INVALID_PTX" in found[2]
+    finally:
+        proof.refused_here.cache_clear()
+    assert len(caplog.records) == 1
+
+
+def test_nothing_is_tried_where_there_is_no_card():
+    assert proof.refused_here() is None

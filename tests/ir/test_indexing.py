@@ -107,7 +107,7 @@ def test_the_ordered_overwrite_of_devices_that_write_in_any_order(c, rng):
     x, indices, updates = operands
     dims = lax.ScatterDimensionNumbers(*(attrs[k] for k in ("offset_dims", "collapsed", "start_index_map", "operand_batch", "indices_batch")))
     with jax.enable_x64(True):
-        got = jax.jit(lambda x, i, u: ordered(x, wide(i), u, dims, MODES[attrs["mode"]]))(x, indices, updates)
+        got = jax.jit(lambda x, i, u: ordered(x, wide(i, x.shape), u, dims, MODES[attrs["mode"]]))(x, indices, updates)
     np.testing.assert_array_equal(np.asarray(got), OPS["scatter"](x, indices, updates, **attrs))
 
 
