@@ -138,7 +138,7 @@ def _parse_eqn(line, lines, build, env):
         return
     line, _, told = line.partition(" : ")
     line = line.rstrip()
-    names, spelled = _NAME.findall(line), _NAME.sub("%", line)
+    names, spelled = _NAME.findall(line), _NAME.sub("%_", line)
     if spelled not in lines.known:
         op, attrs, count, tokens = _read_eqn(line, lines, build, env, told)
         numbers = [None if t.strip().startswith("%") else t for t in tokens]

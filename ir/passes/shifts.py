@@ -65,7 +65,7 @@ class Shift:
         return (
             all(eqn in shifted or self.adds_logarithm(eqn) for eqn, _, _ in ends)
             and all(self.ends_well(t) for t in ours)
-            and all(self.divides_or_logs(s) for s in self.sums)
+            and all(self.divides_or_logs(s, ours) for s in self.sums)
             and all(self.subtracts_or_adds(found, ours) for found in self.logs)
         )
 
@@ -114,13 +114,14 @@ class Shift:
             return reader.results[0] in self.sums
         return is_op(reader, div) and reader.operands[0] is e and self.is_row(reader.operands[1], self.sums)
 
-    def divides_or_logs(self, s):
+    def divides_or_logs(self, s, ours):
         return all(
             is_op(eqn, log)
             or is_op(eqn, div)
             and spread
             and eqn.operands[1] is row
             and is_made_by(eqn.operands[0], exp)
+            and eqn.operands[0].eqn.operands[0] in ours
             for eqn, spread, row in self.ends_of_rows(s)
         )
 

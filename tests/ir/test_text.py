@@ -124,6 +124,8 @@ HEAD = "func f(%x: f64[3]) -> f64[3] {"
     (f"{HEAD}\n  %0 = reduce_sum %x\n  return %0\n}}", (2, 8), "attribute axes is missing"),
     (f"{HEAD}\n  %0, %1 = add %x, %x\n  return %0\n}}", (2, 3), "it gives 1 results, and 2 are named"),
     (f"{HEAD}\n  %0 = add %x, %x\n  %0 = mul %x, %x\n  return %0\n}}", (3, 3), "%0 is bound twice"),
+    (f"{HEAD}\n  %0 = sin %x\n  %1 = sin %\n  return %0\n}}", (3, 3), "% is not bound"),
+    (f"{HEAD}\n  %0 = sin %x\n  % = sin %x\n  return %0\n}}", (3, 3), "% is no name"),
     (f"{HEAD}\n  %a b = add %x, %x\n  return %x\n}}", (2, 3), "%a b is no name"),
     (f"{HEAD}\n  %0 = external %x function=<f> : f64[3]\n  return %x\n}}", (2, 29), "is a function of Python's"),
     (f"{HEAD}\n  %0 = add %x, open\n  return %x\n}}", (2, 16), "cannot read the value open|needs its type"),

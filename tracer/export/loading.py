@@ -83,7 +83,7 @@ class LoadedFunction:
         if type(head["name"]) is not str or not (seen_through(head["arguments"]) and seen_through(head["results"])):
             raise Malformed
         self.leaves = [LeafSpec(*leaf) for leaf in head["leaves"]]
-        self.matching = Matching(head["arguments"], self.leaves, self.__name__)
+        self.matching = Matching(head["arguments"], self.leaves, self.__name__, head["apart"])
         self.checks = [checked(*said) for said in head["checks"]]
         made = [self.made_out(said) for said in head["outs"]]
         self.outs = [made[n] for n in head["shown"]]

@@ -31,10 +31,13 @@ class LeafSpec:
 
 
 class Matching:
-    """The structure of the arguments that a program was exported for."""
+    """The structure of the arguments that a program was exported for.
 
-    def __init__(self, node, leaves, name):
-        self.node, self.leaves, self.name = node, leaves, name
+    apart: whether which lists and dicts are one object could tell.
+    """
+
+    def __init__(self, node, leaves, name, apart):
+        self.node, self.leaves, self.name, self.apart = node, leaves, name, apart
 
     def taken(self, args, kwargs, names):
         """The leaves of a call, in order. names: of the positional arguments."""
@@ -43,7 +46,7 @@ class Matching:
         nodes = positional[1]
         if len(args) != len(nodes) or list(kwargs) != self_names and sorted(kwargs) != sorted(self_names):
             self.refuse_count(args, kwargs, names, nodes, self_names)
-        seen = {}
+        seen = {}, {}
         for i, (node, x) in enumerate(zip(nodes, args)):
             self.match(node, x, names[i] if i < len(names) else f"arg{i}", found, seen)
         for key, node in keywords[3]:
@@ -76,10 +79,11 @@ class Matching:
             return
         if kind == "numbers":
             found[parts[0]] = self.numbers(parts[1], x, path)
+            for k, inner in enumerate(lists_within(x) if self.apart else ()):
+                self.see((parts[0], k), inner, path, seen)
             return
         if kind == "again":
-            if seen.get(parts[0]) is not x:
-                self.refuse(f"argument {path} of {self.name} is another object than it was when it was exported")
+            self.see(parts[0], x, path, seen)
             return
         for key, inner, item in self.items(kind, parts, x, path, seen):
             self.match(inner, item, f"{path}[{key!r}]", found, seen)
@@ -94,9 +98,7 @@ class Matching:
         if type(x) is not CLASSES[name]:
             self.refuse(f"argument {path} of {self.name} is {said_of_value(x)}; it was exported for a {name}")
         if kind != "tuple":
-            if any(other is x for other in seen.values()):
-                self.refuse(f"argument {path} of {self.name} is a {name} that is at another place of the arguments too")
-            seen[parts[0]] = x
+            self.see(parts[0], x, path, seen)
         if kind == "dict":
             keys = [fixed_value(key) for key, _ in parts[2]]
             if list(x) != keys:
@@ -109,6 +111,17 @@ class Matching:
             )
         return zip(range(len(x)), nodes, x)
 
+    def see(self, number, x, path, seen):
+        """A list or dict is the one object of its number. seen: ({number: id}, {id: number})."""
+        if not self.apart:
+            return
+        ids, numbers = seen
+        if ids.setdefault(number, id(x)) != id(x):
+            self.refuse(f"argument {path} of {self.name} is another object than it was when it was exported")
+        if numbers.setdefault(id(x), number) != number:
+            kind = type(x).__name__
+            self.refuse(f"argument {path} of {self.name} is a {kind} that is at another place of the arguments too")
+
     def numbers(self, form, x, path):
         """The array of a long list of floats, or of lists of such."""
         wanted = tuple([(LISTS[kind], count) for kind, count in form])
@@ -117,6 +130,16 @@ class Matching:
             levels = " of ".join(f"a {kind.__name__} of {count}" for kind, count in wanted)
             self.refuse(f"argument {path} of {self.name} is {said_of_value(x)}; it was exported for {levels} floats")
         return np.array(found[0])
+
+
+def lists_within(x):
+    """A list, and the lists within it, each as often as it is met."""
+    todo, found = [x], []
+    while todo:
+        x = todo.pop()
+        found += [x] if type(x) is list else []
+        todo += [item for item in x if type(item) in (list, tuple)]
+    return found
 
 
 def is_that_value(x, value):

@@ -21,7 +21,7 @@ from ..cache.record import RAISED
 from ..call.explain import told_reads
 from ..capture.handover import Located, follow
 from ..capture.number_lists import packed_call
-from ..capture.shared_containers import found
+from ..capture.shared_containers import found, sharing, tells
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.terminal import cut_text
@@ -30,7 +30,7 @@ from ..values.speculate import Assumption, Speculation
 from .container import packed_file, write_file
 from .described_export import description
 from .steps import NAMES, written_out
-from .structure import ExportedLeaf, NodeWriter, fixed_node
+from .structure import ExportedLeaf, NodeWriter, alike_containers, fixed_node
 
 STABLEHLO, TEXT = "stablehlo", "ir"  # the sections of a file
 DRAWS = "draws random numbers", "Draw them before, and pass them as arguments."
@@ -152,6 +152,7 @@ class Written:
             **told,
             "parameters": told_parameters(self.compiled.signature),
             "arguments": arguments,
+            "apart": tells(captured),
             "leaves": [[n, NAMES[k.kind], k.type.dtype.name, list(k.type.shape)] for n, k in self.dynamic],
             "results": results,
             "outs": outs,
@@ -179,7 +180,8 @@ class Written:
         stand_ins = [x if k is None else ExportedLeaf(next(numbers)) for x, k in zip(leaves, self.kinds, strict=True)]
         args, kwargs = pytree.unflatten(tree, stand_ins, pytree.key_order(taken))
         try:
-            node = NodeWriter().node((args, kwargs))
+            pairs = sharing(self.args, self.kwargs, tree) if tells(self.captured) else ()
+            node = NodeWriter(alike=alike_containers((args, kwargs), pairs)).node((args, kwargs))
         except Unsaid as error:
             hint = "Pass arrays, numbers, text, and lists, tuples and dicts of them; let a lambda hold the rest:\n"
             self.refuse(f"takes {error}, which no file tells", f"{hint}jit(lambda x: f(model, x)).export(x)")

@@ -10,7 +10,8 @@ A node of a structure is one of
     ["named", class, fields, nodes]
     ["bounded", kinds, leaves]                    an array of a length that data decide
     ["numbers", leaf, [[kind, length], ...]]      lists in lists of Python floats, one array of the program
-    ["again", number]                             the list or dict of this number once more
+    ["again", number]                             the list or dict of this number once more; in arguments, where each
+                                                  place has its own leaves, what has one number is one object
     ["given", path]                               the list or dict that is there in the arguments
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from ..cache.described import Unsaid, described, rebuilt_object
 from ..capture.number_lists import NumberList, nested
+from ..capture.shared_containers import CONTAINERS, MUTABLE, children, item_at_path
 from ..common import pytree
 from ..common.errors import shown
 from ..extents.bounded import EXTENTS, BoundedArray, put_together
@@ -47,10 +49,13 @@ class ExportedLeaf:
 
 
 class NodeWriter:
-    """Writes the nodes of one structure. given: id of a container among the arguments -> its path."""
+    """Writes the nodes of one structure.
 
-    def __init__(self, given=None):
-        self.given, self.numbers, self.kept = given or {}, {}, []
+    given: id of a container among the arguments -> its path; alike: id of a container -> the one that it is in a call.
+    """
+
+    def __init__(self, given=None, alike=None):
+        self.given, self.alike, self.numbers, self.kept = given or {}, alike or {}, {}, []
 
     def node(self, x):
         """The node of x; Unsaid, with what it is, where there is none."""
@@ -75,11 +80,28 @@ class NodeWriter:
         """A list or dict, which may stand in several places."""
         if id(x) in self.numbers:
             return ["again", self.numbers[id(x)]]
-        number = self.numbers[id(x)] = len(self.numbers)
+        one = self.alike.get(id(x), x)
+        number = self.numbers.setdefault(id(one), len(self.numbers))
         self.kept.append(x)
         if type(x) is list:
             return ["list", number, [*map(self.node, x)]]
         return ["dict", number, type(x).__name__, [[key_said(k), self.node(v)] for k, v in x.items()]]
+
+
+def alike_containers(given, pairs):
+    """{id of a list or dict of (args, kwargs): the one that it is in the call}, where each place has its own.
+
+    pairs: the places of one container, as `sharing` gives them.
+    """
+    alike, todo = {}, [(item_at_path(given, path), item_at_path(given, before)) for path, before in pairs]
+    while todo:
+        x, one = todo.pop()
+        if isinstance(x, NumberList):
+            raise Unsaid("a long list of numbers at two places")
+        if isinstance(x, MUTABLE):
+            alike[id(x)] = alike.get(id(one), one)
+        todo += [(item, one[k]) for k, item in children(x)] if isinstance(x, CONTAINERS) else []
+    return alike
 
 
 def numbers_node(x):

@@ -250,6 +250,28 @@ def test_arrays_that_share_memory_and_those_that_may_not_be_written(there_and_ba
         h(same, same)
 
 
+def test_containers_are_one_object_where_they_were(there_and_back):
+    """Where that could tell: a program that was traced for one list at two places is no program for two lists."""
+
+    def f(a, b):
+        a["x"].append(1.0)
+        return len(b["x"]), a is b
+
+    one = {"x": [1.0]}
+    g = there_and_back(f, one, one)
+    assert g(one, one) == (2, True) and one == {"x": [1.0, 1.0]}
+    with pytest.raises(ExportError, match="argument b of f is another object than it was"):
+        g({"x": [1.0]}, {"x": [1.0]})
+    long = [0.5] * 100
+    h = there_and_back(lambda a, b: (a.__setitem__(0, 2.0), b[0]), long, list(long))
+    with pytest.raises(ExportError, match="argument b of <lambda> is a list that is at another place"):
+        h(long, long)
+    with pytest.raises(UnsupportedError, match="a long list of numbers at two places"):
+        there_and_back(lambda a, b: a is b, long, long)
+    add = there_and_back(lambda a, b: a[0] + b[1], long, list(long))
+    assert add(long, long) == add(long, list(long)) == 1.0
+
+
 class Model:
     weights = np.ones(2)
 
