@@ -319,7 +319,10 @@ def check_divisor(ufunc, inputs):
     if ufunc not in exceptional.DIVISIONS or trace is None or not trace.root.zero_raises:
         return
     if all(isinstance(x, TracedScalar | np.generic | float | int) for x in inputs):
-        exceptional.check(exceptional.test("ne", read(inputs[1])[0], 0), ZeroDivisionError, "division by zero")
+        divisor = read(inputs[1])[0]
+        if not isinstance(divisor, Value | Lit):  # a number that is known
+            divisor = operand_as(divisor != 0, np.dtype(bool))
+        exceptional.check(exceptional.test("ne", divisor, 0), ZeroDivisionError, "division by zero")
 
 
 def _computed(ufunc, values, python):

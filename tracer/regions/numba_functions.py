@@ -11,6 +11,7 @@ import numpy as np
 
 from ..numpy_api.handles import is_traced
 from ..values.array import WEAK_DTYPES, Traced, TracedScalar
+from ..values.mixed import Mixed
 from ..values.storage import current_trace
 from .convert import CELL
 from .host_calls import host_call
@@ -52,6 +53,8 @@ def handed_back(x):
     """What a compiled function hands to Python."""
     if type(x) is tuple:
         return tuple(map(handed_back, x))
+    if type(x) is Mixed:  # a number of NumPy's or one of Python's: either is Python's now
+        return Traced.apart(handed_back, (x,), {})
     if isinstance(x, TracedScalar):
         number = NUMBERS.get(np.dtype(x.dtype).kind) if x.weak is None else None
         return x if number is None else TracedScalar(x.astype(WEAK_DTYPES[number]).value, number)

@@ -48,6 +48,19 @@ def reciprocal(x, y):
     return x[0] / y[1] + x[0] // y[2]
 
 
+@numba.njit
+def payoff(s, strike):
+    return max(s - strike, 0.0)
+
+
+@numba.njit
+def mean_payoff(x, n):
+    s, strike = 0.0, np.exp(x[0]) // 2
+    for i in range(n):
+        s += payoff(x[i] * np.exp(x[i]), strike)
+    return np.exp(-x[0]) * s / n + (s + x[0]) % n + (s + x[0]) // n
+
+
 @numba.njit(error_model="numpy")
 def quiet(x):
     return 1.0 / x[0]
@@ -82,6 +95,8 @@ FUNCTIONS = {
     "several": lambda x: several(x),
     "parallel": lambda x: parallel(x),
     "by itself": total,
+    "a number of either kind": lambda x: payoff(x[0] * x[1], x[2]),
+    "divided by a number that is known": lambda x: mean_payoff(x, 3),
     "vectorize": lambda x: elementwise(x) * 2,
     "vectorize with a signature": lambda x: of_floats(x > 1),
     "vectorize of numbers": lambda x: elementwise(x[1]) + elementwise(3.0) * x,
@@ -128,6 +143,8 @@ def test_numbers_are_divided_as_by_numba():
             with pytest.raises(ZeroDivisionError, match="division by zero"):
                 call(one, bad)
     assert jit(lambda x: quiet(x))(np.zeros(1)) == np.inf
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        jit(lambda x: mean_payoff(x, 0))(X)
 
 
 def test_foreign_functions_of_c_are_left_to_python():
