@@ -11,7 +11,7 @@ import threading
 import numpy as np
 
 from wengert.backends.gpu.kernel import Kernel
-from wengert.backends.gpu.launch import put_together
+from wengert.backends.gpu.launch import gathered_totals
 from wengert.backends.native.build import has_symbol, immortal, machine
 from wengert.backends.native.values import NotNative
 from wengert.backends.xla.dispatch import wide
@@ -64,7 +64,7 @@ def launch(kernel, operands):
         for t in team:
             t.join()
     with wide():
-        return [np.asarray(x) for x in put_together(kernel, results)]
+        return [np.asarray(x) for x in gathered_totals(kernel, results)]
 
 
 class Evaluation:
