@@ -17,7 +17,7 @@ import jax
 import pytest
 
 from wengert.backends import target
-from wengert.backends.xla import dispatch
+from wengert.backends.xla.device_list import find_device
 
 TELLING = (  # of a run on a device, from the most telling on; what is in none of them asks nothing of it
     "ir/test_ops.py::test_xla_is_numpy",
@@ -112,7 +112,7 @@ def configure(config):
     if platform == "gpu":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several processes share the card
     try:
-        jax.config.update("jax_default_device", dispatch.find_device(name))
+        jax.config.update("jax_default_device", find_device(name))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     if platform not in ("cpu", jax.default_backend()):
