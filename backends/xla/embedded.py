@@ -33,6 +33,7 @@ from .failing import fail_where_moved
 from .indexing import SHORT
 from .lower import lower
 from .numbers import numbers_in_nests
+from .sharding import over_devices
 
 SCALAR = np.dtype(np.float32)  # of the empty arrays through which a value depends on others
 
@@ -56,15 +57,16 @@ class Embedded:
         self.call.defjvp(self.rule, symbolic_zeros=True)
 
     def __call__(self, *xs):
-        with wide():
-            return self.call(*xs)
+        with wide():  # explicit axes of a mesh are automatic from here on, in derivatives too
+            return tuple(over_devices(lambda xs: self.call(*xs), self.func, xs, range(len(xs))))
 
     def named(self):
         def run(*xs):
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
+            func = self.options["finished"](self.func)
             native = contextlib.nullcontext() if self.options["native"] else asked(None)
             with kept(SHORT, self.short), exactly(self.options["exact"]), native:
-                out = lower(numbers_in_nests(self.options["finished"](self.func)), xs)
+                out = over_devices(functools.partial(lower, numbers_in_nests(func)), func, xs, range(len(xs)))
             if self.checked:
                 k = len(self.origin.func.results) - 1
                 out[k] = words(out[k])
