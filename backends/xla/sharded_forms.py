@@ -118,10 +118,12 @@ def at_whole_indices(op):
 
 
 def with_whole(op, axes):
-    """An op whose first operand is whole along `axes(attributes, ndim)`."""
+    """An op whose first operand and result are whole along `axes(attributes, ndim)`: where the result is spread because
+    of what reads it, the partitioner takes the operand apart again."""
 
     def run(x, *rest, **attrs):
-        return XLA[op](made_whole(x, axes(attrs, x.ndim)), *rest, **attrs)
+        along = axes(attrs, x.ndim)
+        return made_whole(XLA[op](made_whole(x, along), *rest, **attrs), along)
 
     return run
 

@@ -61,10 +61,16 @@ def mesh_sizes(mesh):
     return dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
 
 
+def read_leaves(func, leaves, places):
+    """Those that the program reads: jax leaves out the others, and with them the devices on which they lie."""
+    read = {x for eqn in func.eqns for x in eqn.operands} | {*func.results}
+    return [leaves[i] for i, p in zip(places, func.params, strict=True) if p in read]
+
+
 def over_devices(run, func, leaves, places, count=None):
     """`run(leaves)`, where some leaves may lie over several devices: those at `places` are the parameters of `func`,
     whose first `count` results it gives, None all."""
-    mesh = mesh_of(leaves)
+    mesh = mesh_of(read_leaves(func, leaves, places))
     if mesh is None:
         return run(leaves)
     explicit = [n for n, kind in zip(mesh.axis_names, mesh.axis_types, strict=True) if kind is AxisType.Explicit]

@@ -223,3 +223,54 @@ except ValueError as error:
 
 def test_a_shard_map_of_explicit_axes_is_refused_with_what_to_write(said):
     assert "axis_types=(jax.sharding.AxisType.Auto,)" in said(EXPLICIT)
+
+
+MET = """
+from several_devices import *
+from wengert import grad
+x, y = np.random.default_rng(0).normal(size=(2, 16))
+
+def stored(x, y):
+    v = y * 2
+    v[1::3] += x[:5]
+    return v
+
+def backwards(x, y):
+    v = y.copy()
+    v[::-2] = x[:8]
+    return v
+
+F = {
+    "stored": stored, "backwards": backwards, "slope": lambda x, y: grad(lambda x: (x[1::3] ** 2).sum())(x) + y,
+    "diagonal": lambda x, y: np.diag(x) @ y, "windows": lambda x, y: np.convolve(x, y[:3], "same") * y, "fft": lambda x, y: np.fft.fft(x) * y,
+}
+bad = []
+for n in (4, 8):
+    for kind in KINDS:
+        b = spread(y, P("rows"), mesh_of({"rows": n}, kind))
+        a = spread(x, P(), mesh_of({"rows": n}, kind))
+        bad += [f"{name} {n} {kind}" for name, f in F.items() if not close(jit(f)(a, b), f(x, y))]
+print(json.dumps(bad))
+"""
+
+
+def test_what_is_computed_whole_meets_what_is_spread(said):
+    assert said(MET) == []
+
+
+UNREAD = """
+from several_devices import *
+from wengert import grad
+x = np.arange(16.0)
+F = {
+    "linear": grad(lambda x: (x * 3.0).sum()), "made": lambda x: np.linspace(0.0, 1.0, len(x)), "empty": lambda x: (x[:0].sum(), x)[0],
+    "one of two": lambda x: (np.zeros(4), x.sum())[1],
+}
+print(json.dumps([
+    name for name, f in F.items() for kind in KINDS if not close(jit(f)(spread(x, P("rows"), mesh_of(kind=kind))), f(x))
+]))
+"""
+
+
+def test_programs_that_read_no_argument(said):
+    assert said(UNREAD) == []
