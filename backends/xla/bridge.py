@@ -24,6 +24,7 @@ from .primitives import PRIMITIVES
 
 INLINED = ("jit", "pjit", "closed_call", "core_call")
 DRAWS = ("random_", "threefry", "rng_")
+ANY = np.dtype(bool)  # of a constant that states none
 SMALL = 64  # bound: constants up to this many elements stand in the program; larger ones are operands
 
 
@@ -100,12 +101,19 @@ def imported_once(function, tree, leaves, widely, name):
         raise NotImported(f"it takes or gives what only jax has: {error}") from None
 
 
+def as_numbers(x):
+    """A constant as an ndarray; a key of jax.random has no numbers."""
+    if not isinstance(getattr(x, "dtype", ANY), np.dtype):
+        raise IRTypeError(f"{x.dtype} is a type of jax's own")
+    return np.asarray(x)
+
+
 def translated(program, name, tree):
     build = Builder(name)
     with build:
         operands = [build.param(jaxpr_type(v)) for v in program.jaxpr.invars]
         constants, bound = [], []
-        for c in map(np.asarray, program.consts):
+        for c in map(as_numbers, program.consts):
             if c.size > SMALL:
                 constants.append(c)
             bound.append(

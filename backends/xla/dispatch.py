@@ -240,6 +240,7 @@ UNKNOWN = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+UNDECIDED = *UNKNOWN, jax.errors.NonConcreteBooleanIndexError
 
 
 def is_short():

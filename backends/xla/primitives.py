@@ -105,6 +105,8 @@ def integer_pow(t, x, *, y):
 def cast(t, x, **_):
     if x.type.dtype == t.dtype:
         return x
+    if x.type.kind == "f" and t.kind in "iu":
+        return None  # XLA gives the nearest number there is, and 0 for nan
     return OPS["cast"](x, dtype=t.dtype) if x.type.kind != "c" or t.kind == "c" else None
 
 

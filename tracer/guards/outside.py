@@ -63,6 +63,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
     of_jax = False  # whether the function is called with jax arrays
+    asks_jax = False  # whether it has called functions of JAX's
     stand_in = None  # `installations`: an array of a subclass as the trace sees it
 
     def __init__(self, arguments=0, promoted=(), frozen=""):

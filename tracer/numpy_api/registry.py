@@ -68,7 +68,7 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
 def method_of(self, name):
     """ndarray methods, looked up in METHODS: anything unknown says so with the user's line."""
     handler = METHODS.get(name)
-    if handler is None and type(self).jax_attribute[0](name):
+    if handler is None and type(self).jax_attribute[0](self, name):
         return type(self).jax_attribute[1](self, name)
     if type(self) is Mixed:
         if handler is None:

@@ -13,6 +13,7 @@ from ..values.mixed import Mixed
 from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
+from .jax_arrays import jax_method
 from .objects import called as call
 from .objects import made_new
 from .printing import SPEAKING
@@ -27,6 +28,8 @@ def attribute_of_traced(owner, key, trace):
         return type_(owner)
     if trace is not None and key in SPEAKING:
         return functools.partial(SPEAKING[key], owner)
+    if trace is not None and (method := jax_method(owner, key)) is not None:
+        return method
     if isinstance(owner, TracedArray) and (key == "view" or trace is not None and trace.root.outside.subclassed):
         if key in METHODS:
             return ArrayMethod(owner, key)

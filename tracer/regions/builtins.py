@@ -262,7 +262,7 @@ def sample(x):
 def lacks(x, name):
     """Whether what a traced value stands for has no such attribute, whatever the traced value has."""
     known = type(x) in (TracedArray, TracedScalar)
-    return known and not builtins.hasattr(builtins.type(sample(x)), name) and not has_attribute(name)
+    return known and not builtins.hasattr(builtins.type(sample(x)), name) and not has_attribute(x, name)
 
 
 def require_one_thing(x):
@@ -276,8 +276,8 @@ def isinstance_(x, kinds, /):
     if builtins.type(x) is Variant:
         return of_each(x, lambda side: isinstance_(side, kinds))
     require_one_thing(x)
-    if isinstance(x, Traced) and is_jax_class(kinds):
-        return True
+    if isinstance(x, Traced) and (found := is_jax_class(x, kinds)) is not None:
+        return found
     return builtins.isinstance(x, kinds) or (isinstance(x, STANDING) and builtins.isinstance(sample(x), kinds))
 
 

@@ -6,7 +6,7 @@ from ...ir.core import Lit, Value
 from ..values.array import TracedArray
 from ..values.elements import Element
 from ..values.layout import layout_storages, merged_layouts
-from ..values.storage import AliasSet, Plain, Storage, UnknownAlias, current_trace, memories
+from ..values.storage import AliasSet, Plain, Storage, UnknownAlias, current_trace, is_by_jax, memories
 from ..values.views import IndexView
 
 MANY = 6  # so many arrays are told apart where data chose one of them
@@ -62,6 +62,7 @@ class Leaving:
                         if others
                         else Storage(out[at], current_trace(), None, storage.readonly)
                     )
+                    made[0].by_jax = is_by_jax(storage)
                     made[0].lies = merged_layouts(made[0].lies, storage.lies)
                 return made[0]
 
@@ -99,6 +100,7 @@ def shadow(leaf):
 def new(value, leaves, readonly=False):
     """Memory that holds a value, and lies as the arrays that it was."""
     made = Storage(value, current_trace(), None, readonly)
+    made.by_jax = any(isinstance(x, TracedArray) and is_by_jax(x.storage) for x in leaves)
     for x in leaves:
         if isinstance(x, TracedArray) and (len(x.type.shape) > 1 or not is_of_trace(x)):  # new rows lie as rows do
             made.lies = merged_layouts(made.lies, layout_storages(x))

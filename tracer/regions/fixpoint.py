@@ -26,6 +26,7 @@ from . import fixpoint_memo, induction, merge, selections
 from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
+from .jax_arrays import is_rebound
 from .lending import Lent
 from .object_phis import Parts, depending, formed, is_closed, paired, require_fresh
 from .raised import answers, thrown
@@ -45,6 +46,7 @@ class Lying:
         traced = isinstance(x, TracedArray)
         self.writeable = x.writeable if traced else x.flags.writeable
         self.lies = layout_storages(x) if traced else ()
+        self.by_jax = is_rebound(x)
         seen = x._shadow if traced else x
         self.shadow = None if seen is None or seen.ndim < 2 or seen.flags.c_contiguous else np.empty_like(seen)
 
@@ -96,7 +98,7 @@ class Carried:
     def array(self, n, value, trace):
         """A placeholder, which lies in memory and may be written as what the place held before the loop."""
         first, storage = self.firsts[n], Storage(value, trace)
-        storage.readonly = not first.writeable
+        storage.readonly, storage.by_jax = not first.writeable, first.by_jax
         storage.lies = UNKNOWN if n in self.parted else first.lies
         return TracedArray(storage, (), None, first.shadow)
 

@@ -5,15 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...backends.xla.dispatch import is_device_class, size_of, where
+from ...backends.xla.dispatch import is_device_array, is_device_class, size_of, where
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
 from ..values.array import Traced, TracedArray
-from ..values.storage import current_trace
-from .jax_calls import run
+from ..values.storage import current_trace, is_by_jax
+from .jax_calls import owned, run
 
 NAMES = ("at", "block_until_ready")
+ASKED = "Call the function with jax arrays: f(jnp.asarray(x))."
+METHODS = frozenset(  # with other meanings, arguments or dtypes than NumPy's
+    """
+    sort argsort argpartition astype clip round take repeat searchsorted sum mean prod std var cumsum cumprod max min
+    ptp any all argmax argmin dot nonzero copy flatten conj
+    """.split()
+)
+SORTING = ("sort", "argsort")
 UPDATES = ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply")
 
 
@@ -23,9 +31,9 @@ def on_jax():
     return trace is not None and trace.root.outside.of_jax
 
 
-def has_attribute(name):
-    """Whether arrays here have an attribute that ndarrays have not."""
-    return name in NAMES and on_jax()
+def has_attribute(x, name):
+    """Whether an array has an attribute that ndarrays have not."""
+    return name in NAMES and (on_jax() or is_made(x))
 
 
 def attribute_of(x, name):
@@ -33,14 +41,55 @@ def attribute_of(x, name):
 
 
 def is_rebound(x):
-    """Whether `x += y` is `x = x + y`, as jax has it: of an array that cannot be written."""
-    return type(x) is TracedArray and on_jax() and not x.writeable
+    """Whether `x += y` is `x = x + y`, as jax has it: of what jax has made, and of an argument of jax's."""
+    return type(x) is TracedArray and (is_by_jax(x.storage) or on_jax() and not x.writeable)
 
 
-def is_jax_class(kinds):
-    """Whether `isinstance(x, kinds)` asks for a jax array."""
-    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
-    return on_jax() and any(is_device_class(k) for k in kinds)
+def given_by_operator(result, a, b):
+    """The result of an operator: an array of jax's, where an operand is one."""
+    if type(result) is TracedArray and (is_made(a) or is_made(b)):
+        result.storage.by_jax = True
+    return result
+
+
+def is_made(x):
+    """Whether an operand is an array that jax has made."""
+    return is_by_jax(x.storage) if type(x) is TracedArray else is_device_array(x)
+
+
+def is_jax_class(x, kinds):
+    """What `isinstance(x, kinds)` says of a traced value, as far as that is about jax arrays; None else."""
+    asked = kinds if isinstance(kinds, tuple) else (kinds,)
+    trace = current_trace()
+    of_jax = trace is not None and any(map(is_device_class, asked))
+    if type(x) is TracedArray and is_by_jax(x.storage):
+        return of_jax or (None if object in asked else False)
+    if of_jax and trace.root.outside.of_jax:
+        return True
+    if of_jax and trace.root.outside.asks_jax and not getattr(x, "weak", None):
+        raise UnsupportedError(message("whether a traced value is an array of jax's is asked", locate(), ASKED))
+    return None
+
+
+def jax_method(x, name):
+    """What `x.name` calls, of an array that jax has made; None where it is as NumPy has it."""
+    if name in METHODS and type(x) is TracedArray:
+        if is_by_jax(x.storage) or name in SORTING and is_rebound(x):
+            return lambda *args, **kwargs: owned(run(Method(name), (x, *args), kwargs))
+    return None
+
+
+class Method(NamedTuple):
+    """`x.name(...)` as a function: equal ones are one."""
+
+    name: str
+
+    @property
+    def __name__(self):
+        return self.name
+
+    def __call__(self, x, *args, **kwargs):
+        return getattr(x, self.name)(*args, **kwargs)
 
 
 class At:
@@ -69,8 +118,8 @@ class AtPlace:
         return lambda *values, **options: self.updated(name, values, options)
 
     def updated(self, name, values, options):
-        if isinstance(self.key, Traced | np.ndarray) and self.key.dtype == bool and name != "get":
-            return run(Masked(name), (self.array, self.key, values), {})
+        if may_be_mask(self.key) and self.key.dtype == bool and name != "get":
+            return owned(run(Masked(name), (self.array, self.key, values), {}))
         parts = self.key if type(self.key) is tuple else (self.key,)
         spelled, operands = [], []
         for k in parts:
@@ -85,7 +134,11 @@ class AtPlace:
                 operands.append(k)
                 spelled.append(("operand",))
         function = AtUpdate(name, tuple(spelled), type(self.key) is tuple, tuple(sorted(options.items())))
-        return run(function, (self.array, operands, values), {})
+        return owned(run(function, (self.array, operands, values), {}))
+
+
+def may_be_mask(x):
+    return isinstance(x, Traced | np.ndarray) or is_device_array(x)
 
 
 class AtUpdate(NamedTuple):

@@ -7,14 +7,14 @@ import types
 import numpy as np
 
 from ...backends.xla import bridge
-from ...backends.xla.dispatch import is_device_array
+from ...backends.xla.dispatch import UNDECIDED, is_device_array
 from ...ir.unbuilt import nothing_built
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import value_of
-from ..values.array import Traced, TracedScalar, wrap
+from ..values.array import Traced, TracedArray, TracedScalar, wrap
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from .convert import CELL
@@ -65,7 +65,16 @@ def of_jax(other, f, /, *args, **kwargs):
     objects = [x for x in (getattr(f, "__self__", None), *pytree.leaves((args, kwargs))) if is_object(x)]
     whole = [x for x in (called, *args, *kwargs.values()) if is_container(x)]
     outside.rely(*objects, *held.objects(), *whole)
-    return run(f, args, kwargs, held if held.functions or held.found or objects else None)
+    outside.asks_jax = True
+    return owned(run(f, args, kwargs, held if held.functions or held.found or objects else None))
+
+
+def owned(results):
+    """What a function of JAX's gives: arrays that are jax's outside of a trace."""
+    for x in pytree.leaves(results):
+        if type(x) is TracedArray:
+            x.storage.by_jax = True
+    return results
 
 
 def call_object(f, /, *args, **kwargs):
@@ -96,10 +105,15 @@ def run(function, args, kwargs, held=None, widely=False):
         tree = pytree.structure(((args, kwargs), [0] * len(values)))
     try:
         with current_trace().root.outside.stray.unseen(), nothing_built():
-            widely = widely or bridge.has_wide([x.type for x in operands])
-            made = make(function, tree, tuple(given), widely, *([name] if held is not None else ()))
+            wide = widely or bridge.has_wide([x.type for x in operands])
+            made = make(function, tree, tuple(given), wide, *([name] if held is not None else ()))
     except bridge.NotImported as reason:
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
+    except UNDECIDED as error:
+        if widely:
+            raise
+        text = f"{name} asks for numbers, which only the running program has"
+        raise UnsupportedError(message(text, locate())) from error
     except Exception as error:
         error.add_note(message(f"while JAX traced {name}, called", locate()))
         if "in_specs" in str(error):
@@ -129,6 +143,9 @@ def as_static(leaf):
     """A leaf that JAX is given as it is, or None where it is an operand."""
     if isinstance(leaf, TracedScalar) and leaf.weak and leaf.known() is not None:
         return bridge.Fixed(leaf.weak(leaf.known()[()]))
+    if is_device_array(leaf) and not isinstance(leaf.dtype, np.dtype):
+        hint = "Make keys of numbers: jax.random.PRNGKey(seed)."
+        raise UnsupportedError(message(f"a value of a type of jax's own, {leaf.dtype}", locate(), hint))
     if isinstance(leaf, OPERANDS) or is_device_array(leaf):
         return None
     value = leaf.value if isinstance(leaf, Static) else leaf

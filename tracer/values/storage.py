@@ -22,13 +22,14 @@ UNKNOWN = ("unknown",)
 
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed", "held_by")
+    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed", "held_by", "by_jax")
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
         self.frozen = None  # {ids of a chain: the chain} of the arrays in it made read-only
         self.lent = None  # the list that holds an array of this memory too, where data decide as which of its items
         self.held_by = None  # what an object of a library's sees of it, which no program could keep up to date
+        self.by_jax = False  # whether its arrays are jax's outside of the trace, so that `x += 1` makes another
         self.unnamed = False  # whether it is a library's affair what memory the arrays in it are views of
         self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
         if trace is not None:
@@ -78,7 +79,7 @@ class AliasSet(Storage):
         self.choices, self.type, self.mixed = distinct(choices), type, mixed
         self.trace, self.origin, self.frozen, self.lies, self.lent = current_trace(), None, None, (), None
         self.held_by = None
-        self.unnamed = False
+        self.unnamed = self.by_jax = False
         self.readonly = all(s.readonly for _, s, _ in self.choices)
         self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
 
@@ -186,7 +187,7 @@ class UnknownAlias(Storage):
         self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, UnknownAlias)]
         self.trace, self.origin, self.readonly, self.frozen, self.lent = current_trace(), None, False, None, None
         self.held_by = None
-        self.unnamed = False
+        self.unnamed = self.by_jax = False
         self.lies = (
             UNKNOWN
             if any(s.lies is UNKNOWN for s in sources)
@@ -235,6 +236,11 @@ def select_whole(test, x, y):
 
 def _now(storage):
     return storage.value
+
+
+def is_by_jax(storage):
+    """Whether the arrays in a memory, or in one of those that it may be, are jax's outside of the trace."""
+    return storage.by_jax or any(map(is_by_jax, storage.bases()))
 
 
 def memories(storage):
