@@ -6,6 +6,7 @@ that is answered inline does not even need it, for what a trace relied on is wri
 function: `callee`, and the user's own cells.
 """
 
+from ..common.errors import as_seen
 from . import pickled
 
 
@@ -24,6 +25,8 @@ class Callee:
         self.hot, self.misses, self._function, self.behind = (), 0, None, None
         self.made = self.ahead = None
         self.front = lambda: None  # a weak reference to the function that is called
+
+    seen = staticmethod(as_seen)  # what becomes of an exception that leaves the function in front
 
     def __call__(self, run, /, *args, **kwargs):
         """`run(...)` in a call of this function."""

@@ -30,7 +30,6 @@ from ...backends.xla import dispatch
 from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
-from ..common.errors import as_seen
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.emit_lookups import Lookups, namer, variable
@@ -120,7 +119,7 @@ class InlineCache:
             "FAILURES": dispatch.FAILURES,
             **NAMED,
         }
-        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet, "seen": as_seen}
+        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
         # what the code names stands where Python looks for builtins: a function that is pickled by value takes its
         # globals with it, and nothing that is compiled
         self.globals = {"__builtins__": self.space}

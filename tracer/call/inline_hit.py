@@ -208,7 +208,7 @@ def front_code(free, head, body):
         "        try:",
         *("            " + line for line in [every, *body]),
         "        except BaseException as error:",
-        "            seen(error)",
+        "            callee.seen(error)",  # no name of ours: cloudpickle leaves them behind
         "            raise",
     ]
     code = compile("\n".join(lines), GENERATED, "exec")

@@ -7,20 +7,28 @@ among the enclosing variables is the Callee, and that is made again by the trans
 
     jit(f, exact=True)  ->  remade("jit", {"exact": True}, f)
 
-What cloudpickle has put together is then given code that hands its calls to the function so made.
+What cloudpickle has put together is then given code that hands its calls to the function so made. It does not tell of
+which file the user's functions are, and without their source no loop or branch is captured: the sources travel too.
 """
 
 import dis
+import functools
 import sys
 import types
 import weakref
 
+from ..common.scan import codes
+from ..rewriter.find import text_around
+from ..rewriter.travelled import compressed, receive
 from . import shared
 from .inline_hit import front_code
 
 HOME = __name__.partition(".")[0]
 NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 DEEPEST = 8  # bound: functions within functions, and tuples within tuples, that are compared
+MANY = 256  # bound: functions whose source is looked for, for one pickle
+MAIN = "__main__", "__mp_main__"  # modules of which cloudpickle takes functions apart though they stand there
+EMPTY = types.CellType()
 KEPT = 256  # bound: functions that were unpickled whose contents are kept
 _unpickled = {}  # what tells functions -> the same, of the first of them
 _leaving = weakref.WeakKeyDictionary()  # Compiled -> the Callee of it that a pickle took in last
@@ -52,7 +60,7 @@ def reduced_callee(callee):
             f'{name}(f, device="cpu:0").'
         )
     _leaving[callee.compiled] = callee
-    return remade, (name, options, given), callee.front()
+    return remade, (name, options, given, sources_of(given)), callee.front()
 
 
 def reduced_compiled(compiled):
@@ -65,8 +73,9 @@ def compiled_of(callee):
     return callee.compiled
 
 
-def remade(name, options, given):
+def remade(name, options, given, sources=()):
     """The Callee of a function made as one was that has been pickled."""
+    receive(sources)
     if type(given) is types.FunctionType and "callee" not in given.__dict__:
         known_again(given)
     front = getattr(sys.modules[HOME], name)(given, **options)
@@ -79,6 +88,39 @@ def put_behind(front, callee):
     if "callee" not in front.__dict__:  # else it was found by its name
         free, line = front.__code__.co_freevars, "return callee.ahead(*args, **kwargs)"
         front.__code__ = front_code(free, "*args, **kwargs", [line])
+
+
+# -- sources ----------------------------------------------------------------------------------------
+
+
+def sources_of(f):
+    """The sources, compressed, of functions that a pickle of `f` takes apart: of `f`, and of those that it encloses or
+    finds among its globals."""
+    found, met, todo = {}, set(), [f]
+    while todo and len(met) < MANY:
+        f = plain_function(todo.pop())
+        if f is None or f.__code__ in met or stands_by_name(f) and f.__module__ not in MAIN:
+            continue
+        met.add(f.__code__)
+        text = text_around(f.__code__, f.__globals__)
+        if text is not None:
+            found[text] = None
+        names = {name for code in codes(f.__code__) for name in code.co_names}
+        todo += [f.__globals__[name] for name in sorted(names & f.__globals__.keys())]
+        todo += [c.cell_contents for c in f.__closure__ or () if c != EMPTY]
+    return compressed(found)
+
+
+def plain_function(x):
+    """The function of Python's behind a method, a partial, a compiled function; None for all else."""
+    for _ in range(DEEPEST):
+        if isinstance(x, types.MethodType | functools.partial):
+            x = getattr(x, "__func__", None) or x.func
+        elif type(x) is types.FunctionType and type(vars(x).get("__wrapped__")) is not types.NoneType:
+            x = x.__wrapped__
+        else:
+            break
+    return x if type(x) is types.FunctionType else None
 
 
 # -- functions that are unpickled again and again ---------------------------------------------------

@@ -252,6 +252,17 @@ def as_seen(error: BaseException) -> None:
     raise, for it comes from the midst of our code, keeps them."""
     if isinstance(error, WengertError) or is_meant(error.__traceback__):
         without_internals(error, is_ours)
+        without_signals(error)
+
+
+def without_signals(error: BaseException) -> None:
+    """Have an exception not tell that it was raised while a call looked for its program: that is none of the user's."""
+    within = error.__context__
+    if within is None or isinstance(within, WengertError) or type(within).__module__.partition(".")[0] != HOME:
+        return
+    while within is not None and is_own(within):
+        within = within.__context__
+    error.__context__ = within
 
 
 def is_own(error: BaseException) -> bool:

@@ -16,6 +16,7 @@ import types
 
 from ...ir.syntax import compiled, parse
 from .names import SCOPES, bound, walk
+from .travelled import travelled
 
 PLACED = inspect.CO_NESTED | getattr(inspect, "CO_METHOD", 0)  # flags that say where a function stands
 LOADS = {*dis.hasconst, dis.opmap.get("LOAD_SMALL_INT")}
@@ -60,7 +61,20 @@ def find(code, space):
 
 
 def _find(code, space):
-    found, imports = _functions("".join(linecache.getlines(code.co_filename, space)) or given(code.co_filename))
+    return next((found for text in texts_for(code, space) if (found := found_in(text, code)) is not None), None)
+
+
+def texts_for(code, space):
+    """The sources that a function may be of."""
+    text = "".join(linecache.getlines(code.co_filename, space)) or given(code.co_filename)
+    if text:
+        yield text
+    yield from travelled()
+
+
+def found_in(text, code):
+    """What `find` tells, where a function is of this source."""
+    found, imports = _functions(text)
     for node, private in found.get((code.co_name, code.co_firstlineno), ()):
         node = bare(copy.deepcopy(node))
         try:
@@ -70,6 +84,11 @@ def _find(code, space):
         if same_code(made, code):
             return node, private, imports
     return None
+
+
+def text_around(code, space):
+    """The text of the source that a function is of; None where it is not at hand."""
+    return next((text for text in texts_for(code, space) if found_in(text, code) is not None), None)
 
 
 @functools.cache

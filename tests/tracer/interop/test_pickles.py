@@ -91,6 +91,73 @@ def parts_of(x):
     return list(x) if isinstance(x, tuple) else [x]
 
 
+def looping():
+    """Functions with loops and branches on data, one that another one calls, one that raises."""
+    halved = lambda s: s / 2
+
+    def below(s):
+        while s > 1.0:
+            s = halved(s)
+        return s
+
+    def total(x):
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                s += below(x[i] * 3)
+        return s
+
+    def positive(x):
+        if x.sum() < 0:
+            raise ValueError("x must be positive")
+        return np.sqrt(x)
+
+    return total, positive
+
+
+def test_loops_and_branches_are_captured_where_they_arrive(cloudpickle):
+    """cloudpickle tells no file, so the source travels, also with what has travelled once."""
+    total, _ = looping()
+    made = pickle.loads(cloudpickle.dumps(jit(total)))
+    again, slope = pickle.loads(cloudpickle.dumps((made, grad(made))))
+    assert made.__wrapped__.__code__.co_filename != __file__ or cloudpickle.__version__ < "3.1.2"
+    for f in (made, again):
+        assert f(X) == total(X)
+        assert "by value" not in f.explain() and "2 loops" in f.explain()
+    np.testing.assert_array_equal(slope(X), grad(total)(X))
+
+
+ARRIVING = """
+import pickle, sys
+import numpy as np
+total, slope = pickle.loads(open(sys.argv[1], "rb").read())
+x = np.arange(40.0)
+print(total(x), slope(x)[5], "2 loops" in total.explain())
+"""
+
+
+def test_in_another_process_too(cloudpickle, tmp_path):
+    total, _ = looping()
+    (tmp_path / "pickle").write_bytes(cloudpickle.dumps((jit(total), grad(total))))
+    ran = subprocess.run([sys.executable, "-c", ARRIVING, tmp_path / "pickle"], capture_output=True, text=True, timeout=300)
+    x = np.arange(40.0)
+    assert ran.stdout.split() == [str(total(x)), str(grad(total)(x)[5]), "True"], ran.stderr
+
+
+def test_what_is_raised_is_the_users(cloudpickle):
+    _, positive = looping()
+    made = pickle.loads(cloudpickle.dumps(jit(positive)))
+    for f in (made, pickle.loads(cloudpickle.dumps(made))):
+        for sign in (1, -1, -1):
+            if sign > 0:
+                np.testing.assert_array_equal(f(X), np.sqrt(X))
+            else:
+                with pytest.raises(ValueError, match="x must be positive"):
+                    f(-X)
+        with pytest.raises(TypeError, match="argument"):
+            f(X, X)
+
+
 def test_nothing_compiled_travels(cloudpickle):
     f = jit(lambda x: np.tanh(x) @ np.ones((3, 3)))
     before = len(cloudpickle.dumps(f))

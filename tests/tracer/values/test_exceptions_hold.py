@@ -242,6 +242,20 @@ def test_what_it_was_raised_in_is_the_user_s():
             assert caught.value.__context__ is before
 
 
+def test_a_program_that_raises_after_calls_that_did_not_tells_of_nothing_of_ours():
+    @jit
+    def f(x):
+        if x.sum() > 2:
+            raise ValueError("too much")
+        return x * 2
+
+    f(np.ones(2))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="too much") as caught:
+            f(np.ones(3))
+        assert caught.value.__context__ is None
+
+
 def test_what_is_stored_before_it_is_stored():
     log, held = [], {}
 
