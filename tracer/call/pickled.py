@@ -23,7 +23,7 @@ NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 DEEPEST = 8  # bound: functions within functions, and tuples within tuples, that are compared
 KEPT = 256  # bound: functions that were unpickled whose contents are kept
 _unpickled = {}  # what tells functions -> the same, of the first of them
-_leaving = weakref.WeakKeyDictionary()  # Compiled -> the Callee of it that a pickle took in last
+_leaving = weakref.WeakKeyDictionary()  # Compiled -> a weak reference to the Callee of it that a pickle took in last
 
 
 def remembered(front, name, **options):
@@ -51,13 +51,14 @@ def reduced_callee(callee):
             f"{callee.compiled.name} cannot be pickled: {device!r} is a device of this process\n  Name it as text: "
             f'{name}(f, device="cpu:0").'
         )
-    _leaving[callee.compiled] = callee
+    _leaving[callee.compiled] = weakref.ref(callee)  # which holds its Compiled
     return remade, (name, options, given), callee.front()
 
 
 def reduced_compiled(compiled):
     """What a pickle keeps of a Compiled: which function it is behind."""
-    callee = _leaving.get(compiled) or compiled.front.own or next(iter(compiled.front.callees))
+    last = _leaving.get(compiled, lambda: None)()
+    callee = last or compiled.front.own or next(iter(compiled.front.callees))
     return compiled_of, (callee,)
 
 
