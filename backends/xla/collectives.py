@@ -5,6 +5,9 @@ import re
 from ...ir.spread import sent
 
 OPCODES = ("all-reduce", "all-gather", "all-to-all", "collective-permute", "reduce-scatter", "ragged-all-to-all")
+# fact: those whose beginning has the shapes of its operands too, by XLA's HloInstruction
+WITH_OPERANDS = "all-gather-start", "collective-permute-start"
+CONTEXT = "u32", ()
 GROUPS = re.compile(r"replica_groups=\{\{([\d,]*)\}")
 TILED = re.compile(r"replica_groups=\[(\d+),(\d+)\]<=")
 MESH = re.compile(r"replica_groups=mesh\[([^\]]*)\]\s*\{([^}]*)\}")
@@ -46,11 +49,14 @@ def collectives(module, devices):
 
 
 def size_of(instruction):
-    """Bytes of the results; what begins a collective gives its operands too."""
-    if not instruction.opcode.endswith("-start"):
+    """Bytes of the results; what begins a collective, but for an all-reduce, gives its operands in front of them, and
+    what begins a permutation numbers of its own behind them."""
+    if instruction.opcode not in WITH_OPERANDS:
         return instruction.bytes
-    shapes = instruction.shapes
-    return sum(s.bytes for s in shapes[len(shapes) // 2 :]) if len(shapes) > 1 else instruction.bytes
+    shapes = list(instruction.shapes)
+    while len(shapes) > 2 and (shapes[-1].element, shapes[-1].sizes) == CONTEXT:
+        shapes.pop()
+    return sum(s.bytes for s in shapes[len(shapes) // 2 :])
 
 
 def taking_part(attributes, devices):

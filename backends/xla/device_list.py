@@ -25,16 +25,21 @@ def listed_devices():
     refuse_forked()
     found = jax.local_devices()
     others = [] if found[0].platform == "cpu" else jax.local_devices(backend="cpu")
-    default = jax.config.jax_default_device or found[0]
-    return sorted((described_device(d, default) for d in (*found, *others)), key=lambda d: not d.default)
+    return sorted((described_device(d, default_device()) for d in (*found, *others)), key=lambda d: not d.default)
+
+
+def default_device():
+    """The device on which jax runs unless told otherwise."""
+    asked = jax.config.jax_default_device
+    return jax.local_devices(backend=asked)[0] if isinstance(asked, str) else asked or jax.local_devices()[0]
 
 
 def described_device(device, default):
     """The `Device` of one of jax's."""
     stats = device.memory_stats() or {}
     memory = stats.get("bytes_limit", main_memory() if device.platform == "cpu" else None)
-    is_default = device == default or device.platform == default
-    return Device(device_name(device), device.device_kind, memory, stats.get("bytes_in_use"), is_default, device)
+    in_use = stats.get("bytes_in_use")
+    return Device(device_name(device), device.device_kind, memory, in_use, device == default, device)
 
 
 def device_name(device):

@@ -22,7 +22,7 @@ from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from ...ir.core import has
-from ...ir.exactness import exactly
+from ...ir.exactness import exactly, multiplying
 from ...ir.ops.control import host
 from ..forked import refuse_forked, under_jit
 from ..manual_axes import all_varying, made_varying, manual_axes_of
@@ -65,7 +65,8 @@ class Embedded:
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
             func = self.options["finished"](self.func)
             native = contextlib.nullcontext() if self.options["native"] else asked(None)
-            with kept(SHORT, self.short), exactly(self.options["exact"]), native:
+            kept_short, precision = kept(SHORT, self.short), multiplying(self.options["precision"])
+            with kept_short, exactly(self.options["exact"]), precision, native:
                 out = over_devices(functools.partial(lower, numbers_in_nests(func)), func, xs, range(len(xs)))
             if self.checked:
                 k = len(self.origin.func.results) - 1

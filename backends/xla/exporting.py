@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jax import export
 
-from ...ir.exactness import exactly
+from ...ir.exactness import exactly, multiplying
 from ..forked import refuse_forked
 from ..native import asked
 from ..target import lowering_for_others
@@ -43,17 +43,17 @@ class NotExported(Exception):
     """jax makes no bytes of a program, or reads none; the text says why."""
 
 
-def exported(func, count, constants, copies, platforms, name, exact=False):
+def exported(func, count, constants, copies, platforms, name, exact=False, precision="highest"):
     """-> (bytes, {what is said of them: text or number}).
 
     func: takes `count` leaves of a call, then `constants`, ndarrays that the bytes hold; copies: ndarrays that are
-    results behind those of `func`.
+    results behind those of `func`; exact, precision: as for `dispatch.program`.
     """
     refuse_forked()
     types = func.param_types[:count]
 
     def run(*leaves):
-        with exactly(exact), asked(None), lowering_for_others(platforms):
+        with exactly(exact), multiplying(precision), asked(None), lowering_for_others(platforms):
             out = lower(func, [*leaves, *map(jax.numpy.asarray, constants)])
         return (*out, *map(jax.numpy.asarray, copies))
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from wengert import grad, jit
+from wengert.backends.xla.collectives import collectives
 from wengert.backends.xla.hlo_cost import Costs
 from wengert.backends.xla.hlo_text import Shape, parse_module
 from wengert.backends.xla.inspected import inspected
@@ -126,3 +127,23 @@ def test_a_function_is_not_kept_by_what_is_told_of_it():
     jax.clear_caches()
     gc.collect()
     assert gone() is None
+
+
+STARTS = """HloModule m
+
+ENTRY %main (p: f32[4], q: f32[6]) -> f32[8] {
+  %p = f32[4]{0} parameter(0)
+  %q = f32[6]{0} parameter(1)
+  %r = (f32[4]{0}, f32[6]{0}) all-reduce-start(%p, %q), replica_groups={{0,1}}, to_apply=%add
+  %rd = (f32[4]{0}, f32[6]{0}) all-reduce-done(%r)
+  %c = (f32[4]{0}, f32[4]{0}, u32[], u32[]) collective-permute-start(%p), source_target_pairs={{0,1},{1,0}}
+  %cd = f32[4]{0} collective-permute-done(%c)
+  %g = (f32[4]{0}, f32[8]{0}) all-gather-start(%cd), replica_groups={{0,1}}, dimensions={0}
+  ROOT %gd = f32[8]{0} all-gather-done(%g)
+}
+"""
+
+
+def test_what_begins_a_collective_counts_for_its_results():
+    found = collectives(parse_module(STARTS), 2)
+    assert [(c.kind, c.size) for c in found] == [("all-reduce", 40), ("collective-permute", 16), ("all-gather", 32)]

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from wengert import grad, jacfwd, jit, linearize, value_and_grad, vjp, vmap
+from wengert import grad, jacfwd, jit, linearize, load, value_and_grad, vjp, vmap
 from wengert.backends.xla.outlined import jitted_piece
 
 NAMES = "highest", "high", "default"
@@ -72,6 +72,18 @@ def test_what_is_made_of_a_function_has_its_precision(x):
     assert [g.compiled.precision for g in made] == ["highest"] * 2 + ["default"] * 6
     assert jit(f, precision="high", exact=False).compiled.precision == "high"
     assert jit(f, exact=True).compiled.precision == "highest"
+
+
+def exported_text(f, x, folder):
+    f.export(x, path=folder / "f.wgt")
+    return load(folder / "f.wgt").text("stablehlo")
+
+
+def test_programs_within_jax_and_in_files_have_it(x, tmp_path):
+    f = jit(lambda x: (x @ x).sum(), precision="high")
+    inside = jax.jit(lambda x: f(x)).lower(x).as_text(), jax.jit(jax.grad(lambda x: f(x))).lower(x).as_text()
+    for text in (*inside, exported_text(f, x, tmp_path)):
+        assert {name for found in FOUND.findall(text) for name in found if name} == {"HIGH"}
 
 
 def test_within_a_program_the_outermost_decides(x):

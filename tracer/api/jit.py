@@ -209,7 +209,7 @@ def jit(
             "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
             "for one of the two."
         )
-    precision, asked = asked_precision(function, precision, exact), {"device": device, "mesh": mesh, "shard": shard}
+    asked = {"device": device, "mesh": mesh, "shard": shard}
     if mesh is not None or shard is not None:
         if (other := next((k for k, v in (("device", device), ("tier", tier)) if v is not None), None)) is not None:
             raise ValueError(f"mesh= and shard= say where a call runs, and {other}= does too\n  Ask for one of them.")

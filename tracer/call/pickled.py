@@ -31,7 +31,7 @@ MAIN = "__main__", "__mp_main__"  # modules of which cloudpickle takes functions
 EMPTY = types.CellType()
 KEPT = 256  # bound: functions that were unpickled whose contents are kept
 _unpickled = {}  # what tells functions -> the same, of the first of them
-_leaving = weakref.WeakKeyDictionary()  # Compiled -> the Callee of it that a pickle took in last
+_leaving = weakref.WeakKeyDictionary()  # Compiled -> a weak reference to the Callee of it that a pickle took in last
 
 
 def remembered(front, name, **options):
@@ -59,13 +59,14 @@ def reduced_callee(callee):
             f"{callee.compiled.name} cannot be pickled: {device!r} is a device of this process\n  Name it as text: "
             f'{name}(f, device="cpu:0").'
         )
-    _leaving[callee.compiled] = callee
+    _leaving[callee.compiled] = weakref.ref(callee)  # which holds its Compiled
     return remade, (name, options, given, sources_of(given)), callee.front()
 
 
 def reduced_compiled(compiled):
     """What a pickle keeps of a Compiled: which function it is behind."""
-    callee = _leaving.get(compiled) or compiled.front.own or next(iter(compiled.front.callees))
+    last = _leaving.get(compiled, lambda: None)()
+    callee = last or compiled.front.own or next(iter(compiled.front.callees))
     return compiled_of, (callee,)
 
 

@@ -138,8 +138,9 @@ class Written:
         outs, shown = self.outs()
         constants = [np.asarray(x.get() if isinstance(x, Read) else x) for x in captured.inputs]
         try:
+            made, options = self.compiled, (self.compiled.exact, self.compiled.precision)
             data, told = exporting.exported(
-                self.func, count, constants, self.copies, self.platforms, self.compiled.name, self.compiled.exact
+                self.func, count, constants, self.copies, self.platforms, made.name, *options
             )
         except exporting.NotExported as error:
             self.refuse(f"is not taken by jax.export: {error}", None)

@@ -16,6 +16,7 @@ from .choice import Choice, arguments_told, spec_text
 
 AUTO = "auto"
 DEFAULT = "devices"  # the one axis of a mesh that nobody has named
+KEPT = 256  # bound: signatures of which it is kept how their arrays lie; a program among them lives as long
 
 
 class ShardingError(ValueError):
@@ -27,7 +28,7 @@ class Placement:
     for each of its first axes}, or as is cheapest where it is "auto". Those that it does not name are on all devices,
     whole.
 
-    Of each signature `found` keeps the specs of the leaves, and `chosen` how they were chosen.
+    Of the latest signatures `found` keeps the specs of the leaves, and `chosen` how they were chosen.
     """
 
     def __init__(self, mesh: Any, shard: Any) -> None:
@@ -60,13 +61,18 @@ class Placement:
         """How the leaves of a call lie. func, places: the program, and which leaves its parameters are, by which "auto"
         chooses; names: of the arguments among the leaves, which come first; shapes: of all."""
         key = tuple(names), func if self.shard == AUTO else None, tuple(shapes)
-        if key not in self.found:
+        specs = self.found.get(key)
+        if specs is None:
             if self.shard == AUTO:
-                self.chosen[key] = Choice(func, places, names, shapes, self.sizes)
-                self.found[key] = self.chosen[key].specs
+                chosen = self.chosen[key] = Choice(func, places, names, shapes, self.sizes)
+                specs = chosen.specs
             else:
-                self.found[key] = self.asked(names, shapes)
-        return self.found[key]
+                specs = self.asked(names, shapes)
+            self.found[key] = specs
+            for old in list(self.found)[:-KEPT]:
+                self.found.pop(old, None)
+                self.chosen.pop(old, None)
+        return specs
 
     def told(self, func: Func) -> str:
         """How the arguments of a program lie, in words."""
@@ -77,7 +83,7 @@ class Placement:
 
     def choice(self, func: Func) -> Choice | None:
         """How those of a program were chosen, where they were."""
-        return next((c for c in self.chosen.values() if c.func is func), None)
+        return next((c for c in list(self.chosen.values()) if c.func is func), None)
 
     def asked(self, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> list[tuple[Any, ...]]:
         specs: list[tuple[Any, ...]] = [()] * len(shapes)

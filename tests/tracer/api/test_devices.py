@@ -51,6 +51,8 @@ from wengert import devices, jit
 print([(d.name, d.default) for d in devices()])
 jax.config.update("jax_default_device", jax.devices()[1])
 print([(d.name, d.default) for d in devices()])
+jax.config.update("jax_default_device", "cpu")
+print([(d.name, d.default) for d in devices()])
 f = jit(lambda x: x * 2)
 print(f.plan(jax.device_put(np.ones(2), jax.devices()[1])).json()["traces"][0]["device"])
 print(next(line.strip() for line in str(jit(lambda x: x * 2, device="cpu:1").plan(np.ones(2))).splitlines() if "device  " in line))
@@ -63,6 +65,7 @@ def test_several_devices():
     assert done.stdout.splitlines() == [
         "[('cpu:0', True), ('cpu:1', False)]",
         "[('cpu:1', True), ('cpu:0', False)]",
+        "[('cpu:0', True), ('cpu:1', False)]",
         "cpu:1, where its arguments are",
         "device       cpu:1, as asked by device=",
     ], done.stderr

@@ -2,10 +2,12 @@
 
 import copy
 import functools
+import gc
 import pickle
 import subprocess
 import sys
 import types
+import weakref
 
 import jax.numpy as jnp
 import numpy as np
@@ -232,6 +234,16 @@ def test_what_cannot_travel_says_so(cloudpickle):
     device = next(iter(jnp.ones(1).devices()))
     with pytest.raises(TypeError, match='Name it as text: jit\\(f, device="cpu:0"\\)'):
         cloudpickle.dumps(jit(lambda x: x, device=device))
+
+
+def test_what_was_pickled_is_not_kept_alive(cloudpickle):
+    f = jit(lambda x: x + 1, device="cpu")
+    f(X)
+    cloudpickle.dumps(f)
+    compiled = weakref.ref(f.compiled)
+    del f
+    gc.collect()
+    assert compiled() is None
 
 
 # -- workers ---------------------------------------------------------------------------------------

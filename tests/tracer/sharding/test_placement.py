@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wengert import jit
-from wengert.tracer.sharding.placement import is_part_of, normal_shard
+from wengert.tracer.sharding.placement import KEPT, is_part_of, normal_shard, placement
 
 CALLS = """
 from several_devices import *
@@ -172,3 +172,10 @@ def test_a_mesh_of_one_device_is_a_device():
     for options in ({"shard": {"x": "rows"}, "mesh": 1}, {"mesh": 1}):
         f = jit(lambda x: np.sin(x).sum(), **options)
         assert f(x) == pytest.approx(np.sin(x).sum()) and f.plan(x).json()["traces"][0]["devices"]["sent"] == 0
+
+
+def test_of_how_many_signatures_it_is_kept_is_bounded():
+    made = placement(1, {"x": "rows"})
+    for n in range(KEPT + 9):
+        assert made.specs(None, (0,), ("x",), ((n,),)) == [("rows",)]
+    assert len(made.found) == KEPT
