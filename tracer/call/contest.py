@@ -7,6 +7,7 @@ may take much longer in plain Python than it takes compiled is not tried in it: 
 equations, derivatives.
 """
 
+import collections
 import threading
 import time
 
@@ -138,11 +139,22 @@ def is_timed(version):
 
 
 def expected(func, times=1):
-    """Seconds that plain Python may need for a program."""
-    out = 0.0
+    """Seconds that plain Python may need for a program. Many equations may be one call of a library's: of those of one
+    instruction of the user's count the op of which it has most, which is once for each time it was unrolled."""
+    spent, inside = collections.Counter(), 0.0
     for eqn in func.eqns:
         trips = {"loop": "trips", "map": "size"}.get(eqn.op.name)
         inner = times * (eqn.attrs[trips] or 1) if trips else times
-        out += times * (STEP + sum(map(backend_choice.nbytes, eqn.results)) / backend_choice.BANDWIDTH)
-        out += sum(expected(region, inner) for region in eqn.regions())
-    return out
+        moved = sum(map(backend_choice.nbytes, eqn.results)) / backend_choice.BANDWIDTH
+        spent[instruction(eqn), eqn.op] += times * (STEP + moved)
+        inside += sum(expected(region, inner) for region in eqn.regions())
+    most = {}
+    for (place, _), seconds in spent.items():
+        most[place] = max(seconds, most.get(place, 0.0))
+    return inside + sum(most.values())
+
+
+def instruction(eqn):
+    """What tells the instruction of the user's that an equation came from."""
+    source = eqn.source
+    return id(eqn) if source is None else (id(source.code), source.lasti, source.callers)

@@ -1,6 +1,9 @@
-"""Containers as Python text: the test that arguments are built as those of a call before, and what makes a result."""
+"""Containers, matrices of scipy.sparse among them, as Python text: the test that arguments are built as those of a call
+before, and what makes a result."""
 
 import re
+
+from ..values.sparse_matrix import arrays_within, format_of, taken_apart
 
 # bound: containers nested deeper are not written out: text and the recursion through it grow with each level
 DEEPEST = 200
@@ -14,9 +17,16 @@ class LeafPlace:
         self.n = n
 
 
+class MatrixPlaces:
+    """Stands for a matrix of scipy.sparse, of whose arrays these are the places."""
+
+    def __init__(self, kind, shape, arrays):
+        self.kind, self.shape, self.arrays = kind, shape, arrays
+
+
 def places(args, leaves):
-    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own,
-    or nested too deeply.
+    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own
+    or a matrix of scipy.sparse, or nested too deeply.
 
     Leaves are in the order of pytrees, to which keys of dicts are sorted.
     """
@@ -32,6 +42,8 @@ def places(args, leaves):
         if type(x) is dict:
             found = {k: place(x[k], depth + 1) for k in sorted(x)}
             return {k: found[k] for k in x}
+        if format_of(type(x)) is not None and (apart := taken_apart(x)) is not x:
+            return MatrixPlaces(apart.kind, apart.shape, [LeafPlace(rest.pop()[0]) for _ in apart.arrays])
         n, leaf = rest.pop()
         if leaf is not x:
             raise TypeError
@@ -50,6 +62,11 @@ def structure_tests(text, x, constant, leaf):
         return leaf(x.n, text)
     if x is None:
         return [f"{text} is None"]
+    if type(x) is MatrixPlaces:
+        apart, *told = (constant(y, "told") for y in (arrays_within, x.kind, x.shape))
+        made = f"m{x.arrays[0].n}"
+        tests = [f"({made} := {apart}({text}, {', '.join(told)})) is not None"]
+        return [*tests, *(t for n, y in enumerate(x.arrays) for t in leaf(y.n, f"{made}[{n}]"))]
     kind = type(x).__name__
     if type(x) is dict:
         tests = [f"type({text}) is {kind} and [*{text}] == {constant(list(x), 'keys')}"]

@@ -13,10 +13,15 @@ import weakref
 import numpy as np
 
 from ...backends.xla.dispatch import is_device_array
+from ...ir.core import Lit, splat
+from ...ir.ops import OPS
+from ...ir.ops.indexing import put_arrays, take_along
 from ..common import pytree
+from ..common.emit import constant_of
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from .array import Traced
+from .array import Traced, fresh
+from .storage import current_trace
 
 STORED = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
 TURNED = {"csr": "csc", "csc": "csr", "coo": "coo"}
@@ -42,6 +47,12 @@ def taken_apart(x):
         arrays = *(a if len(a) == count else a[:count] for a in (x.data, x.indices)), x.indptr
     _given[id(arrays[0])] = x
     return SparseMatrix(type(x), x.shape, form, arrays)
+
+
+def arrays_within(x, kind, shape):
+    """The arrays of a matrix of SciPy's of this class and shape; None of anything else."""
+    apart = taken_apart(x) if type(x) is kind and x.shape == shape else x
+    return apart.arrays if type(apart) is SparseMatrix else None
 
 
 _given = weakref.WeakValueDictionary()  # id of the entries -> the matrix that was taken apart
@@ -92,22 +103,40 @@ class SparseMatrix:
     def _like(self, data):
         return SparseMatrix(self.kind, self.shape, self.stored, (data, *self.arrays[1:]))
 
-    def _places(self):
-        """(row, column) of each entry."""
-        data, *held = self.arrays
-        if self.stored == "coo":
-            return held
-        within, starts = held
-        begun = np.zeros_like(starts, shape=(data.shape[0] + 1,))
-        np.add.at(begun, starts[1:], 1)  # how many rows end before an entry is its row
-        across = np.cumsum(begun)[:-1]
-        return (across, within) if self.stored == "csr" else (within, across)
+    def _places(self, *axes):
+        """The rows of the entries, their columns, as `axes` ask: values of the IR that are known to lie within."""
+        return [self._across(axis) if self._is_major(axis) else self._within(axis) for axis in axes]
+
+    def _is_major(self, axis):
+        """Whether it is along an axis that the pointers count."""
+        return self.stored == ("csr", "csc")[axis]
+
+    def _within(self, axis):
+        """Places along an axis, as they are stored."""
+        held, n = self.arrays[1 + axis if self.stored == "coo" else 1], self.shape[axis]
+        if held.shape[0]:
+            self._demand(np.all((held >= 0) & (held < n)), "of entries")
+        return value_in(held)
+
+    def _across(self, axis):
+        """Places along the axis that the pointers count: how many rows end before an entry is its row."""
+        starts, count = self.arrays[2], self.arrays[0].shape[0]
+        in_order = np.all(starts[1:] >= starts[:-1])
+        self._demand(in_order & (starts[0] == 0) & (starts[-1] == count), "of rows or columns")
+        ends = value_in(starts[1:])
+        begun = put_arrays(Lit(0, ends.type.like((count + 1,))), [(0, ends)], splat(1, ends), "add", mode="promise")
+        return value_in(fresh(OPS["cumsum"](begun, axis=0))[:-1])
+
+    def _demand(self, held, what):
+        text = f"the places {what} in a {self.kind.__name__} are none of the matrix"
+        trace = current_trace()
+        if trace is not None:
+            trace.check(value_in(held), UnsupportedError, message(text, locate()))
 
     def _summed(self, shape, places, values):
         """Values added up where their places say."""
-        out = np.zeros_like(values, shape=shape)
-        np.add.at(out, places, values)
-        return out
+        values, places = value_in(values), list(enumerate(places))
+        return fresh(put_arrays(Lit(0, values.type.like(shape)), places, values, "add", mode="promise"))
 
     def _operand(self, x):
         """An array that a product takes."""
@@ -120,10 +149,10 @@ class SparseMatrix:
         x = self._operand(x)
         if x.shape[0] != self.shape[1]:
             raise self.refused(f"of shape {self.shape} is multiplied by an array of shape {x.shape}")
-        (rows, columns), data = self._places(), self.arrays[0]
-        taken = np.take(x, columns, axis=0)
+        (rows, columns), data = self._places(0, 1), self.arrays[0]
+        taken = fresh(take_along(value_in(x), columns, 0, mode="promise"))
         values = data * taken if x.ndim == 1 else data[:, None] * taken
-        return self._summed((self.shape[0], *x.shape[1:]), rows, values)
+        return self._summed((self.shape[0], *x.shape[1:]), [rows], values)
 
     def __rmatmul__(self, x):
         return (self.T @ self._operand(x).T).T
@@ -186,13 +215,13 @@ class SparseMatrix:
         if axis is None:
             return data.sum()
         along = axis % 2
-        return self._summed((self.shape[1 - along],), self._places()[1 - along], data)
+        return self._summed((self.shape[1 - along],), self._places(1 - along), data)
 
     def toarray(self, order=None, out=None):
         """The dense array."""
         if order is not None or out is not None:
             raise self.refused("is spread out so")
-        return self._summed(self.shape, tuple(self._places()), self.arrays[0])
+        return self._summed(self.shape, self._places(0, 1), self.arrays[0])
 
     def todense(self, order=None, out=None):
         if self.kind.__name__.endswith("_matrix"):
@@ -212,6 +241,11 @@ class SparseMatrix:
 def with_entries(matrix, leaves):
     """A matrix with other entries in the same places."""
     return matrix._like(*leaves)
+
+
+def value_in(x):
+    """An array of a matrix, or one that it meets, as a value of the IR."""
+    return x.value if isinstance(x, Traced) else constant_of(np.asarray(x))
 
 
 def is_factor(x):

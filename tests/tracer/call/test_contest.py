@@ -165,6 +165,18 @@ def test_what_plain_python_would_take_long_for_is_not_tried(monkeypatch):
     assert answered(compiled) == [False]
 
 
+def test_one_call_of_a_library_is_what_plain_python_is_expected_to_take(monkeypatch):
+    """Of many equations: not each of them takes as long."""
+    sparse = pytest.importorskip("scipy.sparse")
+    Clock(monkeypatch, 2e-3, 1e-3)
+    f, A, x = jit(lambda A, x: A @ x), sparse.random_array((3000, 3000), density=0.05, format="csr", rng=0), np.ones(3000)
+    for _ in range(CALLS):
+        np.testing.assert_allclose(f(A, x), A @ x)
+    assert answered(f) == [True]
+    for B in (A.copy(), A * 2, A[:2000], A.tocsc(), A.astype(np.float32), A.tocoo()):
+        np.testing.assert_allclose(f(B, x), B @ x, rtol=1e-6)
+
+
 def test_exceptions_end_a_call_and_not_the_contest(monkeypatch):
     Clock(monkeypatch, 2e-6, 1e-6)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wengert import grad, jit, jvp
+from wengert import UnsupportedError, grad, jit, jvp
 
 sp = pytest.importorskip("scipy.sparse")
 DATA = np.array([1.0, 2, 3, 4, 5, 6])
@@ -177,3 +177,34 @@ def test_what_is_left_to_scipy(name):
 def test_wrong_shapes_raise_what_scipy_raises():
     with pytest.warns(match="left to SciPy"), pytest.raises(ValueError, match="dimension mismatch"):
         jit(lambda A: A @ Y, whole=False)(matrix("csr_array"))
+
+
+def test_calls_told_inline():
+    """Other matrices and classes are told from the one before, and an argument given back is itself."""
+    f = jit(lambda given: (given["A"], given["A"] @ given["x"]), whole=True)
+    for kind in 2 * KINDS:
+        for factor in (1.0, 2.0, 3.0):
+            A = matrix(kind, factor * DATA)
+            back, product = f({"A": A, "x": X})
+            assert back is A
+            np.testing.assert_allclose(product, A @ X)
+    A = sp.csr_array(matrix("csr_array"))
+    A.data, A.indices = np.append(A.data, 7.0), np.append(A.indices, 0)  # room for more
+    np.testing.assert_allclose(f({"A": A, "x": X})[1], A @ X)
+    wide = sp.csr_array((A.data, A.indices, A.indptr), shape=(5, 6))
+    np.testing.assert_allclose(f({"A": wide, "x": np.arange(6.0)})[1], wide @ np.arange(6.0))
+
+
+@pytest.mark.parametrize("starts", [[0, 2, 2, 1, 5, 6], [0, 2, 2, 2, 5, 7], [1, 2, 2, 2, 5, 6]])
+def test_rows_that_are_none(starts):
+    """Of arrays that make no matrix there is no product."""
+    f = jit(lambda data, starts: sp.csr_array((data, COLUMNS, starts), shape=(5, 4)) @ X, whole=True)
+    with pytest.raises(UnsupportedError, match="none of the matrix"):
+        f(DATA, np.array(starts))
+
+
+def test_columns_that_are_none():
+    f = jit(lambda data, columns: sp.csr_array((data, columns, [0, 2, 2, 2, 5, 6]), shape=(5, 4)) @ X, whole=True)
+    for column in (-1, 4):
+        with pytest.raises(UnsupportedError, match="none of the matrix"):
+            f(DATA, np.array([*COLUMNS[:5], column]))
