@@ -177,3 +177,14 @@ def test_what_is_left_to_scipy(name):
 def test_wrong_shapes_raise_what_scipy_raises():
     with pytest.warns(match="left to SciPy"), pytest.raises(ValueError, match="dimension mismatch"):
         jit(lambda A: A @ Y, whole=False)(matrix("csr_array"))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_a_quotient_is_the_product_that_scipy_makes_of_it(dtype):
+    A, f = sp.csr_array(3 * np.eye(2, dtype=dtype)), lambda A, by: A / by
+    for by in (7.0, np.float32(7)):
+        got, wanted = jit(f)(A, by), f(A, by)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got.data, wanted.data)
+    with pytest.raises(ZeroDivisionError):
+        jit(f)(A, 0.0)
