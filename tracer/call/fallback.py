@@ -37,6 +37,7 @@ from ..common.frames import raises_for_user
 from ..guards.foreign_objects import advice_for
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
+from ..regions.jax_functions import speaks_jax
 from ..rewriter.division import divide
 from ..values.storage import current_trace
 from .patience import state_in
@@ -243,11 +244,12 @@ class Fallbacks:
         return known
 
     def by_numpy(self, leaves, plain):
-        """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
-        results on their device."""
+        """The call where arguments are jax arrays: on those, of a function that is written with JAX; of others on
+        ndarrays of the same numbers, read-only as those are, its results on their device."""
         shared = next(filter(processes.is_shared, leaves), None)
         is_data = lambda x: dispatch.is_device_array(x) and isinstance(x.dtype, np.dtype)  # keys of jax.random are none
-        leaves = [processes.host_array(x) if is_data(x) else x for x in leaves]
+        if shared is not None or not speaks_jax(self.compiled.plain):
+            leaves = [processes.host_array(x) if is_data(x) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         result = called_outside(plain, args, kwargs)
         with dispatch.wide():

@@ -45,7 +45,7 @@ def is_rebound(x):
     return type(x) is TracedArray and (is_by_jax(x.storage) or on_jax() and not x.writeable)
 
 
-def given_by_operator(result, a, b):
+def of_operator(result, a, b):
     """The result of an operator: an array of jax's, where an operand is one."""
     if type(result) is TracedArray and (is_made(a) or is_made(b)):
         result.storage.by_jax = True

@@ -24,6 +24,7 @@ LIBRARIES = frozenset(  # written with JAX
     """.split()
 )
 PLAIN = bool | int | float | complex | str | bytes | np.ndarray | np.generic | type | types.ModuleType | None
+ATTRIBUTES = ("at", "block_until_ready")  # of jax arrays alone
 EMPTY = types.CellType()
 
 
@@ -42,6 +43,25 @@ def home_of(f):
 def is_jax(f):
     """Whether what is called is JAX's, or of a library written with it."""
     return home_of(f).partition(".")[0] in LIBRARIES
+
+
+def speaks_jax(f, seen=()):
+    """Whether a function of the user's, or one that it names, is written with JAX."""
+    while not isinstance(f, types.FunctionType):
+        inner = getattr(f, "__func__", None) or getattr(f, "func", None)
+        if inner is None:
+            return False
+        f = inner
+    names = {name for code in codes(f.__code__) for name in code.co_names}
+    if not names.isdisjoint(ATTRIBUTES):
+        return True
+    seen = {*seen, f}
+    found = [f.__globals__.get(name) for name in names] + cells_of(f)
+    modules = [x.__name__ for x in found if isinstance(x, types.ModuleType)]
+    if any(name.partition(".")[0] in LIBRARIES for name in modules):
+        return True
+    functions = [x for x in found if isinstance(x, types.FunctionType) and x not in seen]
+    return any(is_jax(x) or is_user(x.__code__) and speaks_jax(x, seen) for x in functions)
 
 
 def is_operand(x):

@@ -31,7 +31,7 @@ from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
 from .handlers import REFUSALS, trying
-from .jax_arrays import given_by_operator, is_rebound
+from .jax_arrays import is_rebound, of_operator
 from .jax_calls import owned
 from .keys import KEEPING, is_among, member
 from .list_changes import extending
@@ -77,7 +77,7 @@ def binary(plain, name, mirror):
                 return found
             left, right = type(a), type(b)
         if left in OWN and right in OWN:
-            return given_by_operator(plain(a, b), a, b) if left not in MADE and right not in MADE else own_new(plain(a, b))
+            return of_operator(plain(a, b), a, b) if left not in MADE and right not in MADE else own_new(plain(a, b))
         found = of_sparse(name, mirror, a, b)
         if found is not NotImplemented:
             return found
@@ -86,7 +86,7 @@ def binary(plain, name, mirror):
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
-            return given_by_operator(of_builtins(plain, a, b, left, right), a, b)
+            return of_operator(of_builtins(plain, a, b, left, right), a, b)
         if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
             found = call(second)(b, a)
             if found is not NotImplemented:
@@ -99,7 +99,7 @@ def binary(plain, name, mirror):
             found = own(a, b) if own is not None else NotImplemented
         if found is NotImplemented and second is not None:
             found = call(second)(b, a)
-        return given_by_operator(handed(plain, a, b), a, b) if found is NotImplemented else given_by_operator(found, a, b)
+        return of_operator(handed(plain, a, b), a, b) if found is NotImplemented else of_operator(found, a, b)
 
     return asked_of_sides(stand_in)
 
@@ -190,7 +190,7 @@ def unary(plain, name):
         if isinstance(a, ArrayObject):
             return unary_of(plain, name, a)
         own = None if type(a) in OWN else special(kind_of_object(a), name)
-        return given_by_operator(handed(plain, a) if own is None else call(own)(a), a, None)
+        return of_operator(handed(plain, a) if own is None else call(own)(a), a, None)
 
     return asked_of_sides(stand_in)
 

@@ -190,7 +190,8 @@ class SparseMatrix:
     def __truediv__(self, x):
         if not is_factor(x) or self.dtype.kind not in "fc":
             raise self.refused(f"is divided by a {type(x).__name__}")
-        return self._like(self.arrays[0] / x)
+        data = self.arrays[0]  # SciPy multiplies, by what a number is divided by: 0.0 raises, 32 bits become 64
+        return self._like((data.astype(np.float64) if np.can_cast(data.dtype, np.float64) else data) * (1.0 / x))
 
     def __neg__(self):
         return self._like(-self.arrays[0])

@@ -120,3 +120,15 @@ def test_what_is_no_array_of_jax_is_written_in_place():
     with warnings.catch_warnings():
         warnings.simplefilter("error", Fallback)
         agree(jit(f)(X), f(X))
+
+
+def test_plain_python_hands_jax_arrays_to_what_is_written_with_jax():
+    def f(x):
+        names = x.tobytes()
+        y = x.at[0].set(5.0)
+        y += len(names)
+        return y
+
+    x = jnp.array(X)
+    with pytest.warns(Fallback):
+        agree(jit(f, whole=False)(x), f(x))

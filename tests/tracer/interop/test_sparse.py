@@ -208,3 +208,14 @@ def test_columns_that_are_none():
     for column in (-1, 4):
         with pytest.raises(UnsupportedError, match="none of the matrix"):
             f(DATA, np.array([*COLUMNS[:5], column]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_a_quotient_is_the_product_that_scipy_makes_of_it(dtype):
+    A, f = sp.csr_array(3 * np.eye(2, dtype=dtype)), lambda A, by: A / by
+    for by in (7.0, np.float32(7)):
+        got, wanted = jit(f)(A, by), f(A, by)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got.data, wanted.data)
+    with pytest.raises(ZeroDivisionError):
+        jit(f)(A, 0.0)
