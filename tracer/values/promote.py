@@ -18,7 +18,7 @@ from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
 from .storage import current_trace
-from .weak import HIGH, INT, LOW, PythonInt, keys_kept, literal_within, number_key
+from .weak import HIGH, INT, LOW, PythonInt, dtype_one_by_one, keys_kept, literal_within, number_key
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
@@ -110,15 +110,14 @@ def nested(items):
     rows = [read(nested_value(i)) for i in items]
     shapes = {v.type.shape if isinstance(v, Value | Lit) else () for v, _ in rows}
     if len(shapes) != 1:
-        raise ShapeError(
-            message(
-                ragged(items),
-                locate(),
-                "Give all rows one shape, for example by padding with np.pad.",
-            )
-        )
+        hint = "Give all rows one shape, for example by padding with np.pad."
+        raise ShapeError(message(ragged(items), locate(), hint))
     shape = shapes.pop()
-    dtype = result_dtype([dtype_in_list(x, k) for x, k in rows])  # np.array knows no weak numbers
+    keys = [dtype_in_list(x, k) for x, k in rows]  # np.array knows no weak numbers
+    try:
+        dtype = result_dtype(keys)
+    except TypeError:
+        dtype = dtype_one_by_one(keys)
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]

@@ -8,12 +8,13 @@ asked for a dtype here.
 
 import contextlib
 import contextvars
+import functools
 
 import numpy as np
 
 from ...ir.types import SMALL, ir_kind
 from ..common.emit import cast_to
-from ..common.errors import message, with_note
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from .overflow import HIGH, LOW, between
 from .ranges import interval
@@ -51,6 +52,16 @@ def keys_kept(keys):
     small = floats[0] if set(floats) <= SMALL else float
     alike = lambda k: int if isinstance(k, np.dtype) and k.kind in "iu" else small if k is float else k
     return type(keys)(map(alike, keys))
+
+
+def dtype_one_by_one(keys):
+    """The dtype of an array of values of these dtypes, which np.array takes one after the other: small floats have none
+    in common with whole numbers, but with what those and a float have."""
+    try:
+        return functools.reduce(np.promote_types, keys)
+    except TypeError:
+        text = f"a list of {' and '.join(map(str, dict.fromkeys(keys)))}, of which NumPy makes an array of objects"
+        raise UnsupportedError(message(text, locate(), "Cast what is in it to one dtype by .astype.")) from None
 
 
 def literal_within(n, dtype):

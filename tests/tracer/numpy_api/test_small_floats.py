@@ -271,6 +271,20 @@ def test_other_floats_still_stand(rng):
     assert jit(lambda z: np.exp(z) * 2)(z).dtype == np.complex64 and grad(lambda z: abs(z).sum())(z).dtype == np.complex64
 
 
+def test_lists_of_several_dtypes():
+    """np.array finds a dtype one number after the other, and has none for a small float beside a whole number."""
+    x = np.ones(2, BF)
+    for f in (
+        lambda x: np.array([x[0], 1.0, 2]),
+        lambda x: np.array([2, 1.0, x[0]]),
+        lambda x: np.array([x[0], np.float32(1), 2]),
+        lambda x: np.array([True, x[0], np.int8(2)]),
+    ):
+        assert jit(f, whole=True)(x).dtype == f(x).dtype and jit(f)(x).tobytes() == f(x).tobytes()
+    with pytest.raises(UnsupportedError, match="a list of bfloat16 and int64, of which NumPy makes an array of objects"):
+        jit(lambda x: np.array([x[0], 2]), whole=True)(x)
+
+
 def test_integers_lose_digits_on_their_way():
     """A cast to a float of few digits and on is no cast from the integer."""
     i = np.arange(-128, 128).astype(np.int8)
