@@ -229,3 +229,11 @@ def test_torch_is_not_imported():
         except TypeError as error: print(error)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "to_torch takes tensors, and torch has not been imported\n  Write import torch first.\n", done.stderr
+
+
+def test_bfloat16_tensors():
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.bfloat16, requires_grad=True)
+    y = to_torch(lambda x: (x * x).sum())(x)
+    y.backward()
+    assert y.dtype == x.grad.dtype == torch.bfloat16
+    assert y.item() == 14 and x.grad.tolist() == [2, 4, 6]
