@@ -237,3 +237,16 @@ def test_bfloat16_tensors():
     y.backward()
     assert y.dtype == x.grad.dtype == torch.bfloat16
     assert y.item() == 14 and x.grad.tolist() == [2, 4, 6]
+
+
+def test_branches_are_captured_where_a_pickle_arrives():
+    cloudpickle = pytest.importorskip("cloudpickle")
+
+    def halved(x):
+        while x.sum() > 1.0:
+            x = x / 2
+        return (x * x).sum()
+
+    x = torch.ones(4, dtype=D, requires_grad=True)
+    pickle.loads(cloudpickle.dumps(to_torch(halved)))(x).backward()
+    assert x.grad.tolist() == [0.125] * 4
