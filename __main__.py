@@ -247,7 +247,8 @@ def main_describe(argv: Sequence[str]) -> int:
         "python -m wengert describe", description="Print what files hold that f.export(..., path=FILE) wrote."
     )
     parser.add_argument("files", metavar="FILE", nargs="+")
-    print("\n\n".join(load(path).describe() for path in parser.parse_args(argv).files))
+    for i, path in enumerate(parser.parse_args(argv).files):
+        print("\n" * bool(i) + load(path).describe(), flush=True)
     return 0
 
 

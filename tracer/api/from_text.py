@@ -49,6 +49,8 @@ def from_ir(text: str | Func, functions: Mapping[str, Any] | None = None) -> Cal
     >>> f(x), jit(f)(x), grad(f)(x)
     (np.float64(14.0), np.float64(14.0), array([2., 4., 6.]))
     """
+    if not isinstance(text, str | Func):
+        raise TypeError(f"from_ir takes a text or a function of the IR, got {type(text).__name__}")
     func = verify(text if isinstance(text, Func) else parse(text, functions))
     signature = parameters_of(func)
     plain = NumPyForm(func)

@@ -93,7 +93,10 @@ def read_file(path):
 def write_file(path, data):
     """Write a file whole or not at all: beside its place, then put there in one step."""
     path = os.path.abspath(os.fspath(path))
-    handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".wengert-", suffix=".part")
+    try:
+        handle, part = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".wengert-", suffix=".part")
+    except OSError as error:  # which would name a file that the caller knows nothing of
+        raise type(error)(error.errno, error.strerror, path) from None
     try:
         with open(handle, "wb") as file:
             file.write(data)

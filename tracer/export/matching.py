@@ -7,11 +7,14 @@ from ...backends.xla.dispatch import is_device_array
 from ...ir.types import DTYPES, SHORT
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.number_lists import floats_within
-from ..common.errors import ExportError, shown
+from ..common.errors import ExportError, UnsupportedError, message, shown
+from ..common.frames import locate
+from ..values.array import Traced
 from .described_export import leaf_type
 from .steps import KINDS
 from .structure import DICTS, LISTS, fixed_value, size_of
 
+FROM_FILE = "Call it outside of compiled functions; for a derivative or a map over an axis export grad(f) or vmap(f)."
 CLASSES = {"list": list, "tuple": tuple, **DICTS}
 
 
@@ -69,6 +72,9 @@ class Matching:
         kind, *parts = node
         if kind == "leaf":
             spec = self.leaves[parts[0]]
+            if isinstance(x, Traced):
+                text = f"{self.name} was loaded from a file: it is a program, which nothing can be traced through"
+                raise UnsupportedError(message(text, locate(), FROM_FILE))
             if not spec.fits(x):
                 self.refuse(f"argument {path} of {self.name} is {said_of_value(x)}; it was exported for {spec.text}")
             found[parts[0]] = x

@@ -18,7 +18,9 @@ import numpy as np
 
 from ...backends.xla import dispatch, exchange
 from ..api.jit import jit
+from ..call.pickled import sources_of
 from ..common import pytree
+from ..rewriter.travelled import receive
 from .leaf_functions import LeafLayout, batched, forward, is_inexact, pulled, pushed
 
 _apart = []  # `called_with_tensors`, as torch.compile leaves it
@@ -51,6 +53,12 @@ def to_torch(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     return TorchFunction(jit(function, **options), (function, options))
 
 
+def to_torch_again(function, options, sources):
+    """What a pickle of a TorchFunction is made to; sources: those of its functions, which cloudpickle leaves out."""
+    receive(sources)
+    return to_torch(function, **options)
+
+
 class TorchFunction:
     """A compiled function, called with tensors."""
 
@@ -63,7 +71,7 @@ class TorchFunction:
 
     def __reduce__(self):
         function, options = self.given
-        return functools.partial(to_torch, **options), (function,)
+        return to_torch_again, (function, options, sources_of(function))
 
     def __call__(self, *args, **kwargs):
         if "torch._dynamo" in sys.modules:

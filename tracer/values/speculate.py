@@ -227,7 +227,7 @@ def make_choice(made, value, number, early=False):
             made.choose_before(e if e.effect else None)
     if len(made.taken) >= LONGEST:
         text = (
-            f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of "
+            f"this decision on data, number {LONGEST + 1} of one call, cannot be captured: each would be a trace of "
             "its own"
         )
         raise UnsupportedError(

@@ -110,3 +110,8 @@ def test_nothing_in_a_text_is_evaluated(tmp_path):
     assert np.array_equal(from_ir(named)(X), -X) and gone.exists()
     odd = from_ir(f"func {act.replace(' ', '').split('(')[0]}(%lambda: f64[3]) -> f64[3] {{\n  return %lambda\n}}")
     assert np.array_equal(odd(X), X) and np.array_equal(jit(odd)(X), X)
+
+
+def test_what_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="takes a text or a function of the IR, got int"):
+        from_ir(3)

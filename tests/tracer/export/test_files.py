@@ -14,7 +14,7 @@ import pytest
 from jax import export
 from places import ROOT
 
-from wengert import ExportError, jit, load
+from wengert import ExportError, Fallback, UnsupportedError, grad, jit, load
 from wengert.__main__ import main
 from wengert.backends.xla import exporting
 from wengert.tracer.export import container
@@ -222,3 +222,20 @@ def test_the_command_describes_files(whole, capsys, tmp_path):
     said = capsys.readouterr().out
     assert said == f"{load(whole).describe()}\n\n{load(whole).describe()}\n" and "  changes      x" in said
     assert main(["describe", str(tmp_path / "none")]) == 2 and "No such file" in capsys.readouterr().err
+
+
+def test_a_loaded_function_in_a_compiled_one_is_left_to_python(tmp_path):
+    x = np.arange(3.0)
+    jit(np.sin).export(x, path=tmp_path / "f.wgt")
+    f = load(tmp_path / "f.wgt")
+    with pytest.warns(Fallback, match="was loaded from a file"):
+        np.testing.assert_array_equal(jit(lambda x: f(x) + 1, whole=False)(x), np.sin(x) + 1)
+    with pytest.raises(UnsupportedError, match="was loaded from a file.*\n(.*\n)*.*export grad"):
+        grad(lambda x: f(x).sum())(x)
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_name_given(tmp_path):
+    path = tmp_path / "none" / "f.wgt"
+    with pytest.raises(FileNotFoundError) as caught:
+        jit(np.sin).export(np.ones(2), path=path)
+    assert caught.value.filename == str(path)

@@ -229,3 +229,24 @@ def test_torch_is_not_imported():
         except TypeError as error: print(error)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "to_torch takes tensors, and torch has not been imported\n  Write import torch first.\n", done.stderr
+
+
+def test_bfloat16_tensors():
+    x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.bfloat16, requires_grad=True)
+    y = to_torch(lambda x: (x * x).sum())(x)
+    y.backward()
+    assert y.dtype == x.grad.dtype == torch.bfloat16
+    assert y.item() == 14 and x.grad.tolist() == [2, 4, 6]
+
+
+def test_branches_are_captured_where_a_pickle_arrives():
+    cloudpickle = pytest.importorskip("cloudpickle")
+
+    def halved(x):
+        while x.sum() > 1.0:
+            x = x / 2
+        return (x * x).sum()
+
+    x = torch.ones(4, dtype=D, requires_grad=True)
+    pickle.loads(cloudpickle.dumps(to_torch(halved)))(x).backward()
+    assert x.grad.tolist() == [0.125] * 4
