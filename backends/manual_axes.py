@@ -21,8 +21,10 @@ def all_varying(values, axes):
 
 
 def made_varying(x, axes):
-    more = axes - manual_axes_of([x])
-    return lax.pcast(x, tuple(sorted(more)), to="varying") if more else x
+    more = tuple(sorted(axes - manual_axes_of([x])))
+    if not more:
+        return x
+    return lax.pcast(x, more, to="varying") if hasattr(lax, "pcast") else lax.pvary(x, more)  # the name before 0.9
 
 
 def varying_as(operands, function):

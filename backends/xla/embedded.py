@@ -29,7 +29,7 @@ from ..manual_axes import all_varying, made_varying, manual_axes_of
 from ..native import asked
 from .callbacks import words
 from .dispatch import NARROW, wide
-from .failing import fail_where_moved
+from .failing import custom_vmap_keeps_effects, fail_where_moved
 from .indexing import SHORT
 from .lower import lower
 from .numbers import numbers_in_nests
@@ -88,6 +88,8 @@ class Embedded:
     @functools.cached_property
     def alone(self):
         """What acts on the world in order, and has none among the lanes of a batch."""
+        if not custom_vmap_keeps_effects():  # then jax refuses the batch itself
+            return self.compiled
         run = custom_vmap(self.compiled)
 
         @run.def_vmap

@@ -36,10 +36,11 @@ def raise_where_failed(status, error_of):
         if x := int(numbers(np.asarray(x), STATUS)):
             raise error_of(x)
 
-    @custom_vmap
-    def ask(status):
+    def call_where_failed(status):
         lax.cond(jnp.any(status != 0), lambda x: jax.debug.callback(called, x), lambda x: None, status)
         return status
+
+    ask = custom_vmap(call_where_failed)
 
     @ask.def_vmap
     def together(size, batched, status):
@@ -49,11 +50,25 @@ def raise_where_failed(status, error_of):
 
     def ask_one(status):
         if isinstance(status, jax.core.Tracer):
-            ask(status)
+            (ask if custom_vmap_keeps_effects() else call_where_failed)(status)
         else:
             raise_here(status)
 
     ask_one(status)
+
+
+@functools.cache
+def custom_vmap_keeps_effects():
+    """Whether JAX knows that a function with a rule of its own for batches has an effect. JAX 0.8 does not, and drops
+    its call: there the lanes of a batch are asked one by one."""
+
+    @custom_vmap
+    def acting(x):
+        jax.debug.callback(lambda x: None, x)
+        return x
+
+    acting.def_vmap(lambda size, batched, x: (x, *batched))
+    return bool(jax.make_jaxpr(acting)(np.float32(0)).effects)
 
 
 def fail_where_moved(tangents, refusal):

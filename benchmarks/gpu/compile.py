@@ -23,6 +23,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -75,7 +76,10 @@ def gathered(options, told=lambda subject, rows: None):
     while len(found) < len(wanted):
         command = [sys.executable, __file__, *sys.argv[1:], "--from", str(len(found))]
         start, before = time.perf_counter(), len(found)
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with (
+            tempfile.TemporaryFile("w+") as complaints,  # a pipe that nobody reads meanwhile would stop it
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
+        ):
             begun = None
             for line in process.stdout:
                 if line.startswith(BEGUN):
@@ -83,7 +87,9 @@ def gathered(options, told=lambda subject, rows: None):
                 elif line.startswith(MARK):
                     found.append((wanted[len(found)], json.loads(line[len(MARK) :])))
                     told(*found[-1])
-            said = process.stderr.read().strip().splitlines()
+            process.wait()
+            complaints.seek(0)
+            said = complaints.read().strip().splitlines()
         if begun is None and len(found) == before:
             raise SystemExit("\n".join(said[-3:]))
         if len(found) < len(wanted):
