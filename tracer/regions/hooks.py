@@ -23,7 +23,7 @@ from ..values.array_object import ArrayObject
 from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
-from ..values.sparse_matrix import SparseMatrix
+from ..values.sparse_matrix import SETTLED, SparseMatrix
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import alternatives, backing, copying, folds
@@ -95,7 +95,9 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is
     wanted."""
-    owner = of_matrix(list_behind(owner), key)
+    owner = list_behind(owner)
+    if key in SETTLED:
+        owner = of_matrix(owner)
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced):
         return attribute_of_traced(owner, key, trace)

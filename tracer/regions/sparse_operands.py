@@ -5,7 +5,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
 from ..values.array import Traced
-from ..values.sparse_matrix import SETTLED, SparseMatrix, format_of
+from ..values.sparse_matrix import SparseMatrix, format_of
 from ..values.storage import current_trace
 from .convert import CELL
 
@@ -13,6 +13,9 @@ from .convert import CELL
 def of_sparse(name, mirror, a, b):
     """What a matrix of SciPy's, or one made of traced values, gives with another operand; NotImplemented where neither
     is one, and where nothing is traced."""
+    left, right = type(a), type(b)
+    if left is not SparseMatrix and right is not SparseMatrix and format_of(left) is format_of(right) is None:
+        return NotImplemented
     a, b = (x if not is_outside(x) or not is_open(other) else seen_matrix(x) for x, other in ((a, b), (b, a)))
     if type(a) is SparseMatrix:
         return getattr(a, name, a._left)(b)
@@ -55,8 +58,8 @@ def matrix_made(kind, otherwise, /, *args, **kwargs):
     raise UnsupportedError(message(text, locate(), hint))
 
 
-def of_matrix(x, key):
-    """What to ask for an attribute: of a matrix of SciPy's in a trace, what stands for it, if that can say."""
-    if key not in SETTLED or current_trace() is None or not is_outside(x):
+def of_matrix(x):
+    """What to ask for an attribute that is SETTLED: of a matrix of SciPy's in a trace, what stands for it."""
+    if current_trace() is None or not is_outside(x):
         return x
     return seen_matrix(x)

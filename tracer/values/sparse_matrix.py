@@ -25,7 +25,8 @@ from .storage import current_trace
 
 STORED = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
 TURNED = {"csr": "csc", "csc": "csr", "coo": "coo"}
-SETTLED = ("shape", "T", "transpose", "dot", "toarray", "todense", "conj", "conjugate")  # what a trace answers itself
+# what a trace answers itself
+SETTLED = frozenset(("shape", "T", "transpose", "dot", "toarray", "todense", "conj", "conjugate"))
 
 
 @functools.lru_cache(256)

@@ -46,8 +46,10 @@ def number_key(dtype):
 def keys_kept(keys):
     """Keys of operands as promotion is asked for them: under "weak" integers beside floats of fewer than 64 bits count
     as Python's ints, and Python's floats beside bfloat16 and the like as those."""
+    if not WEAK_NUMBERS.get():
+        return keys
     floats = [k for k in keys if isinstance(k, np.dtype) and ir_kind(k) in "fc"]
-    if not WEAK_NUMBERS.get() or not floats or WIDE.keys() & set(floats):
+    if not floats or WIDE.keys() & set(floats):
         return keys
     small = floats[0] if set(floats) <= SMALL else float
     alike = lambda k: int if isinstance(k, np.dtype) and k.kind in "iu" else small if k is float else k
