@@ -129,8 +129,8 @@ def with_whole(op, axes):
 
 
 def cut_and_padded(x, value, *, low, high, interior):
-    """Whole along axes with gaps. Along others what is cut is cut before: an array that is whole, padded on one side and
-    cut as much on the other, is left unmoved by XLA's partitioner where a spread one is wanted."""
+    """Whole along axes with gaps. Along others what is cut is cut before: an array that is whole, padded on one side
+    and cut as much on the other, is left unmoved by XLA's partitioner where a spread one is wanted."""
     axes = [a for a, gap in enumerate(interior) if gap]
     low, high, n = list(low), list(high), x.shape
     for a in range(x.ndim):
