@@ -128,17 +128,44 @@ def with_whole(op, axes):
     return run
 
 
+def cut_and_padded(x, value, *, low, high, interior):
+    """Whole along axes with gaps. Along others what is cut is cut before: an array that is whole, padded on one side
+    and cut as much on the other, is left unmoved by XLA's partitioner where a spread one is wanted."""
+    axes = [a for a, gap in enumerate(interior) if gap]
+    low, high, n = list(low), list(high), x.shape
+    for a in range(x.ndim):
+        if a not in axes and min(low[a], high[a]) < 0 < max(low[a], high[a]):
+            x = lax.slice_in_dim(x, min(max(-low[a], 0), n[a]), n[a] - min(max(-high[a], 0), n[a]), axis=a)
+            low[a] += n[a] - x.shape[a] if low[a] < 0 else 0
+            high[a] += n[a] - x.shape[a] if high[a] < 0 else 0
+    z = XLA[OPS["pad"]](made_whole(x, axes), value, low=tuple(low), high=tuple(high), interior=interior)
+    return made_whole(z, axes)
+
+
+def convolved(x, w, **attrs):
+    """Each device has some of the batch, unless it is a convolution as XLA's partitioner can take apart."""
+    spread = {*attrs["strides"], *attrs["lhs_dilation"], *attrs["rhs_dilation"]} - {1}
+    cut = any(side < 0 for sides in attrs["padding"] for side in sides)
+    apart = attrs["groups"] * attrs["batch_groups"] > 1
+    if not spread and not cut and not apart:
+        return XLA[OPS["conv_general"]](x, w, **attrs)
+    (batch, *_), _, (to, *_) = attrs["dimension_numbers"]
+    but = lambda axis: [a for a in range(x.ndim) if a != axis or attrs["batch_groups"] > 1]
+    z = XLA[OPS["conv_general"]](made_whole(x, but(batch)), made_whole(w, range(w.ndim)), **attrs)
+    return made_whole(z, but(to))
+
+
 def made_forms():
     """{op: its form}."""
     windowed = lambda attrs, ndim: [a for a, k in enumerate(attrs["window"]) if k > 1 or attrs["strides"][a] > 1]
-    with_gaps = lambda attrs, ndim: [a for a, gap in enumerate(attrs["interior"]) if gap]
     last = lambda attrs, ndim: range(ndim - len(attrs["lengths"]), ndim)
     forms = {f"reduce_window_{name}": windowed for name in ("sum", "max", "min", "argmax", "argmin")}
-    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in (forms | {"pad": with_gaps, "fft": last}).items()}
+    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in (forms | {"fft": last}).items()}
     found |= {OPS[f"reduce_{name}"]: bitwise(getattr(lax, f"reduce_{name}")) for name in ("and", "or", "xor")}
     found |= {OPS[f"reduce_{name}"]: nan_extreme(getattr(lax, f"reduce_{name}")) for name in ("max", "min")}
     found |= {OPS[name]: at_whole_indices(OPS[name]) for name in OPS if name == "gather" or name.startswith("scatter")}
     found |= {op: scanned(op, *how) for op, how in SCANS.items()}
+    found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved}
     found |= {OPS["argmax"]: arg_search(lax.argmax), OPS["argmin"]: arg_search(lax.argmin)}
     found |= {OPS["reduce_sum"]: sum_in_single, OPS["reduce_prod"]: lambda x, *, axes: lax.reduce_prod(x, axes)}
     return found | {OPS["sort"]: sorted_whole, OPS["slice"]: slice_whole_ones}

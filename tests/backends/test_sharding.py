@@ -17,6 +17,17 @@ def test_ops_that_the_partitioner_refuses(said):
     assert bad == [] and count > 60
 
 
+def test_ops_whose_results_are_wanted_spread(said):
+    bad, count = said("from several_devices import sweep_wanted\nprint(json.dumps(sweep_wanted(['pad', 'conv_general', 'fft'])))")
+    assert bad == [] and count > 40
+
+
+@pytest.mark.slow
+def test_all_results_wanted_spread(said_slowly):
+    bad, count = said_slowly("from several_devices import *\nprint(json.dumps(sweep_wanted(list(OPS))))")
+    assert bad == [] and count > 1000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["auto", "explicit"])
 def test_all_ops(said_slowly, kind):
@@ -240,8 +251,14 @@ def backwards(x, y):
     v[::-2] = x[:8]
     return v
 
+def moved(x, y):
+    v = y.copy()
+    v[1:7] = x[6:12]
+    v[3:14] += np.sort(x)[:11]
+    return v
+
 F = {
-    "stored": stored, "backwards": backwards, "slope": lambda x, y: grad(lambda x: (x[1::3] ** 2).sum())(x) + y,
+    "moved": moved, "stored": stored, "backwards": backwards, "slope": lambda x, y: grad(lambda x: (x[1::3] ** 2).sum())(x) + y,
     "diagonal": lambda x, y: np.diag(x) @ y, "windows": lambda x, y: np.convolve(x, y[:3], "same") * y, "fft": lambda x, y: np.fft.fft(x) * y,
 }
 bad = []

@@ -92,6 +92,38 @@ def sweep(names, kind="auto"):
     return bad, count
 
 
+def wanted_spread(func, k, sharding):
+    """What runs a function on arrays over devices, and has its result k lie so."""
+
+    def run(leaves):
+        out = list(over_devices(lambda x: lower(func, x), func, leaves, range(len(leaves))))
+        out[k] = jax.lax.with_sharding_constraint(out[k], sharding)
+        return out
+
+    return run
+
+
+def sweep_wanted(names):
+    """As `sweep`, where operands are whole and a result is wanted spread along one axis."""
+    bad, count = [], 0
+    for name in names:
+        op = OPS[name]
+        for c in op.cases:
+            operands, attrs, _ = draw(op, c)
+            func, want = func_of(op, operands, attrs), op.body(*operands, **attrs)
+            want = want if op.multiple else (want,)
+            for k, axis, n in ways(want):
+                count += 1
+                mesh = mesh_of({"rows": n})
+                run = wanted_spread(func, k, NamedSharding(mesh, P(*[None] * axis, "rows")))
+                try:
+                    got = jax.jit(run)([spread(x, P(), mesh) for x in operands])
+                    compare(op, operands, attrs, [np.asarray(r) for r in got], want)
+                except (AssertionError, RuntimeError) as error:
+                    bad.append(f"{name} {c!r}, result {k} along {axis}: {error}"[:300])
+    return bad, count
+
+
 def compare(op, operands, attrs, got, want):
     if callable(op.check):
         op.check(operands, got, **attrs)
