@@ -106,8 +106,19 @@ def cast(t, x, **_):
     if x.type.dtype == t.dtype:
         return x
     if x.type.kind == "f" and t.kind in "iu":
-        return None  # XLA gives the nearest number there is, and 0 for nan
+        return nearest_integer(t, x)
     return OPS["cast"](x, dtype=t.dtype) if x.type.kind != "c" or t.kind == "c" else None
+
+
+def nearest_integer(t, x):
+    """A float as an integer: the nearest that there is where it is out of range, 0 for nan."""
+    span, place = np.iinfo(t.dtype), lambda number: Lit(number, x.type)
+    with np.errstate(over="ignore"):  # of 16 bits only infinity is above many an integer
+        limits = np.array([span.max + 1, span.min], np.float64).astype(x.type.dtype)
+    above, below = OPS["ge"](x, place(limits[0])), OPS["lt"](x, place(limits[1]))
+    outside = OPS["or"](OPS["or"](above, below), OPS["ne"](x, x))
+    found = OPS["cast"](OPS["select"](outside, place(0.0), x), dtype=t.dtype)
+    return OPS["select"](above, Lit(int(span.max), t), OPS["select"](below, Lit(int(span.min), t), found))
 
 
 @primitive("select_n")

@@ -104,6 +104,7 @@ class TensorCall:
         self.tensors = [self.leaves[i] for i in self.places]
         asked = torch.is_grad_enabled()
         self.wanted = tuple([n for n, t in enumerate(self.tensors) if asked and t.requires_grad and differs(t)])
+        self.given = [np.copy(x) if self.wanted and type(x) is np.ndarray else x for x in self.leaves]
         self.pull = self.tree_out = self.out = self.like = None
 
     def layout(self, chosen):
@@ -135,6 +136,11 @@ class TensorCall:
         held = [] if self.pull is None else list(self.pull.residuals)
         made = []
         for n, x in enumerate(self.out):
+            if isinstance(x, self.torch.Tensor):
+                raise TypeError(
+                    "a tensor that is not among the arguments decides a result, so torch would know of no gradient\n"
+                    "  Pass it as an argument, or as part of one."
+                )
             if becomes_tensor(x):
                 made.append(as_tensor(self.torch, x, held))
                 held.append(x)
@@ -197,7 +203,8 @@ class TensorCall:
         return made
 
     def with_tensors(self, tensors):
-        leaves = list(self.leaves)
+        """The leaves as they were at the call, for a derivative that runs the function again."""
+        leaves = [np.copy(x) if type(x) is np.ndarray else x for x in self.given]
         for i, t in zip(self.places, tensors):
             leaves[i] = t
         return leaves

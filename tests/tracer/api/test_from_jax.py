@@ -324,6 +324,13 @@ def test_constants_large_and_small():
     same(jit(lambda x: h(h(x)))(np.ones(3)), h(h(np.ones(3))))
 
 
+@pytest.mark.parametrize("kind", [jnp.int8, jnp.int32, jnp.int64, jnp.uint16])
+def test_floats_become_the_nearest_integers(kind):
+    x = np.array([np.nan, np.inf, -np.inf, 1e30, -1.5, 255.7, 2.0**31, -(2.0**63)])
+    for given in (x, x.astype(np.float32)):
+        same(jit(from_jax(lambda x: x.astype(kind)))(given), in_jax(lambda x: x.astype(kind), given))
+
+
 def test_types_that_only_jax_has():
     f = lambda x: (x.astype(jnp.bfloat16) * 2).astype(jnp.float32)
     func = program(f, P).func

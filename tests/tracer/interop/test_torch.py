@@ -220,6 +220,29 @@ def test_tensors_given_to_jit_stay_torchs(a):
         grad(lambda x: (x * x).sum())(a)
 
 
+def test_an_array_that_is_written_after_the_call_is_what_it_was(a):
+    def f(x, held):
+        held += 1.0
+        return np.sin(x) * held
+
+    held = np.ones(3)
+    y = to_torch(f)(a, held)
+    held *= 3.0
+    (slope,) = torch.autograd.grad(y.sum(), a, create_graph=True)
+    torch.testing.assert_close(slope, 2 * torch.cos(a))
+    np.testing.assert_array_equal(held, np.full(3, 6.0))
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_a_tensor_that_is_no_argument_is_refused(a):
+    class Layer:
+        weight = a
+
+    f = to_torch(lambda layer, x: (layer.weight * x).sum(), whole=False)
+    with pytest.raises(TypeError, match="not among the arguments"):
+        f(Layer(), torch.ones(3, dtype=D))
+
+
 def test_torch_is_not_imported():
     code = """if 1:
         import sys, wengert
