@@ -288,9 +288,9 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=Fa
 
 
 def filling(a, value):
-    """(a with `value` for NaN, where it was); integers have none, and the mask is None."""
+    """(a with `value` for NaN, where it was); None for integers, and small floats, whose NaN NumPy does not know."""
     a = traced(a)
-    if not a.type.inexact:
+    if not np.issubdtype(a.dtype, np.inexact):
         return a, None
     mask = is_nan(a.value)
     return fresh(e.select(mask, Lit(value, a.type), a.value)), mask

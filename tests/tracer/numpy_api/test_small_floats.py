@@ -285,6 +285,17 @@ def test_lists_of_several_dtypes():
         jit(lambda x: np.array([x[0], 2]), whole=True)(x)
 
 
+def test_nan_is_left_out_where_numpy_does():
+    """np.nansum and its like take small floats for numbers that are never NaN; np.nanmax looks."""
+    x = np.array([2, np.nan, 1, 3], BF)
+    with np.errstate(all="ignore"):
+        for name in ("nansum", "nanprod", "nancumsum", "nanmean", "nanvar", "nanstd", "nanargmax", "nanargmin", "nanmax"):
+            f = getattr(np, name)
+            got, wanted = jit(lambda x, f=f: f(x), whole=True)(x), f(x)
+            assert got.dtype == wanted.dtype, name
+            assert np.array_equal(got.astype(float), wanted.astype(float), equal_nan=True), name
+
+
 def test_integers_lose_digits_on_their_way():
     """A cast to a float of few digits and on is no cast from the integer."""
     i = np.arange(-128, 128).astype(np.int8)
