@@ -33,6 +33,7 @@ from .failing import custom_vmap_keeps_effects, fail_where_moved
 from .indexing import SHORT
 from .lower import lower
 from .numbers import numbers_in_nests
+from .sharding import over_devices
 
 SCALAR = np.dtype(np.float32)  # of the empty arrays through which a value depends on others
 
@@ -65,7 +66,8 @@ class Embedded:
             native = contextlib.nullcontext() if self.options["native"] else asked(None)
             kept_short, precision = kept(SHORT, self.short), multiplying(self.options["precision"])
             with kept_short, exactly(self.options["exact"]), precision, native:
-                out = lower(numbers_in_nests(self.options["finished"](self.func)), xs)
+                func = numbers_in_nests(self.options["finished"](self.func))
+                out = list(over_devices(lambda xs: lower(func, xs), self.func, xs, range(len(xs))))
             if self.checked:
                 k = len(self.origin.func.results) - 1
                 out[k] = words(out[k])
