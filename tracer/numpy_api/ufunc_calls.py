@@ -283,7 +283,8 @@ def operate(ufunc, *inputs):
     if None in kinds:
         if any(x is None or type(x) is str for x in inputs):
             refuse_as_python(ufunc, inputs)
-        check_divisor(ufunc, inputs)
+        if ufunc in exceptional.DIVISIONS:
+            check_divisor(inputs)
         if (
             kinds[0] is complex
             and ufunc not in ORDERS
@@ -313,10 +314,10 @@ def operate(ufunc, *inputs):
     return _computed(ufunc, [operand_as(read(x)[0], work) for x in inputs], python)
 
 
-def check_divisor(ufunc, inputs):
+def check_divisor(inputs):
     """Have the program check the divisor of two numbers, where NumPy's are divided as Python's are."""
     trace = current_trace()
-    if ufunc not in exceptional.DIVISIONS or trace is None or not trace.root.zero_raises:
+    if trace is None or not trace.root.zero_raises:
         return
     if all(isinstance(x, TracedScalar | np.generic | float | int) for x in inputs):
         divisor = read(inputs[1])[0]
