@@ -332,9 +332,15 @@ def test_floats_become_the_nearest_integers(kind):
 
 
 def test_types_that_only_jax_has():
-    f = lambda x: (x.astype(jnp.bfloat16) * 2).astype(jnp.float32)
+    f = lambda x: (x.astype(jnp.float8_e4m3b11fnuz) * 2).astype(jnp.float32)
     func = program(f, P).func
     assert [e.op.name for e in func.eqns] == ["external"]
+    same(jit(from_jax(f))(P), in_jax(f, P))
+
+
+def test_small_floats_are_equations():
+    f = lambda x: (x.astype(jnp.bfloat16) * 2).astype(jnp.float32)
+    assert [e.op.name for e in program(f, P).func.eqns] == ["cast", "mul", "cast"]
     same(jit(from_jax(f))(P), in_jax(f, P))
 
 
