@@ -113,7 +113,7 @@ def attribute(owner, key, whole=True):
         read_stream(key)
     if kind is super:
         return attribute_above(owner, key, whole)
-    found = getattr(kind, key, None) if not issubclass(kind, type) else None
+    found = None if issubclass(kind, type) else getattr(kind, key, None)
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
@@ -121,9 +121,14 @@ def attribute(owner, key, whole=True):
         return fallback(lambda: call(found.fget)(owner), owner, key)
     if found is not None and key not in getattr(owner, "__dict__", ()) and may_change(owner) and not callable(found):
         return ask(getattr, owner, key)
-    if kind is np.random.SeedSequence:
-        trace.root.outside.draws.refuse_entropy(owner)
-    return narrowed(trace.root.outside.attribute(owner, key, whole))
+    return attribute_outside(trace.root.outside, owner, key, whole)
+
+
+def attribute_outside(outside, owner, key, whole):
+    """`owner.key`, which is relied on."""
+    if type(owner) is np.random.SeedSequence:
+        outside.draws.refuse_entropy(owner)
+    return narrowed(outside.attribute(owner, key, whole))
 
 
 def attribute_of(owner, key):
