@@ -142,7 +142,7 @@ def cut_and_padded(x, value, *, low, high, interior):
     return made_whole(z, axes)
 
 
-def convolved(x, w, **attrs):
+def convolved_whole(x, w, **attrs):
     """Each device has some of the batch, unless it is a convolution as XLA's partitioner can take apart."""
     spread = {*attrs["strides"], *attrs["lhs_dilation"], *attrs["rhs_dilation"]} - {1}
     cut = any(side < 0 for sides in attrs["padding"] for side in sides)
@@ -165,7 +165,7 @@ def made_forms():
     found |= {OPS[f"reduce_{name}"]: nan_extreme(getattr(lax, f"reduce_{name}")) for name in ("max", "min")}
     found |= {OPS[name]: at_whole_indices(OPS[name]) for name in OPS if name == "gather" or name.startswith("scatter")}
     found |= {op: scanned(op, *how) for op, how in SCANS.items()}
-    found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved}
+    found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved_whole}
     found |= {OPS["argmax"]: arg_search(lax.argmax), OPS["argmin"]: arg_search(lax.argmin)}
     found |= {OPS["reduce_sum"]: sum_in_single, OPS["reduce_prod"]: lambda x, *, axes: lax.reduce_prod(x, axes)}
     return found | {OPS["sort"]: sorted_whole, OPS["slice"]: slice_whole_ones}

@@ -93,8 +93,7 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 
 
 def attribute(owner, key, whole=True):
-    """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is
-    wanted."""
+    """`owner.key`; a property's getter is the user's function. whole: all of a container found there is wanted."""
     owner = list_behind(owner)
     if key in SETTLED:
         owner = of_matrix(owner)
