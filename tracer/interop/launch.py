@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
+from ..common.script_argument import add_script
 from . import member
 
 USAGE = "python -m wengert launch [-h] [-n N] [--devices K] [--port P] [--grace SECONDS] [-m] SCRIPT.py [ARGUMENT...]"
@@ -44,13 +45,7 @@ def launch_parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--grace", metavar="SECONDS", type=float, default=5.0, help="until what does not end is killed; default 5"
     )
-    made.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module's name, as for `python -m`")
-    made.add_argument(
-        "script",
-        metavar="SCRIPT.py [ARGUMENT...]",
-        nargs=argparse.REMAINDER,
-        help="the path of a script, and what it is given; options of this command come in front",
-    )
+    add_script(made)
     return made
 
 

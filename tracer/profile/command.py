@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from ..common.script_argument import add_script
 from .script import NoScript, run_module, run_script
 
 __all__ = ["NoScript", "run_command"]
@@ -25,13 +26,7 @@ def command_parser() -> argparse.ArgumentParser:
     made.add_argument("-o", "--output", metavar="TRACE.json", help="write a timeline in Chrome's trace event format")
     made.add_argument("--json", metavar="TABLES.json", help="write the tables as JSON")
     made.add_argument("--quiet", action="store_true", help="print no report")
-    made.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module's name, as for `python -m`")
-    made.add_argument(
-        "script",
-        metavar="SCRIPT.py [ARGUMENT...]",
-        nargs=argparse.REMAINDER,
-        help="the path of a script, and what it is given; options of this command come in front",
-    )
+    add_script(made)
     return made
 
 
