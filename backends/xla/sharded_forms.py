@@ -108,11 +108,25 @@ def slice_whole_ones(x, *, start, stop, stride):
     return made_whole(out, [a for a, (k, n) in enumerate(zip(out.shape, x.shape, strict=True)) if k == 1 < n])
 
 
-def at_whole_indices(op):
-    """A gather or scatter whose index vectors are whole."""
+def uneven(shape, axes):
+    """Those of the axes that do not part evenly over the devices, which XLA fills up."""
+    return [a for a in axes if shape[a] % LAYOUT.devices]
 
-    def run(x, indices, *rest, **attrs):
-        return XLA[op](x, made_whole(indices, [-1]), *rest, **attrs)
+
+def at_whole_indices(op):
+    """A gather whose index vectors are whole."""
+    return lambda x, indices, **attrs: XLA[op](x, made_whole(indices, [-1]), **attrs)
+
+
+def scattered(op):
+    """Index vectors are whole, and so are axes of many of them that XLA would fill up: with what is not of the type of
+    the indices, and ends the process."""
+
+    def run(x, indices, updates, **attrs):
+        batch = [a for a in range(updates.ndim) if a not in attrs["offset_dims"]]
+        updates = made_whole(updates, uneven(updates.shape, batch))
+        indices = made_whole(indices, [-1, *uneven(indices.shape, range(indices.ndim - 1))])
+        return XLA[op](x, indices, updates, **attrs)
 
     return run
 
@@ -163,7 +177,8 @@ def made_forms():
     found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in (forms | {"fft": last}).items()}
     found |= {OPS[f"reduce_{name}"]: bitwise(getattr(lax, f"reduce_{name}")) for name in ("and", "or", "xor")}
     found |= {OPS[f"reduce_{name}"]: nan_extreme(getattr(lax, f"reduce_{name}")) for name in ("max", "min")}
-    found |= {OPS[name]: at_whole_indices(OPS[name]) for name in OPS if name == "gather" or name.startswith("scatter")}
+    found |= {OPS[name]: scattered(OPS[name]) for name in OPS if name.startswith("scatter")}
+    found[OPS["gather"]] = at_whole_indices(OPS["gather"])
     found |= {op: scanned(op, *how) for op, how in SCANS.items()}
     found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved_whole}
     found |= {OPS["argmax"]: arg_search(lax.argmax), OPS["argmin"]: arg_search(lax.argmin)}

@@ -257,8 +257,13 @@ def moved(x, y):
     v[3:14] += np.sort(x)[:11]
     return v
 
+def picked(x, y):
+    v = x.copy()
+    v[np.argsort(x)[:6]] += y[5:11]
+    return v
+
 F = {
-    "moved": moved, "stored": stored, "backwards": backwards, "slope": lambda x, y: grad(lambda x: (x[1::3] ** 2).sum())(x) + y,
+    "picked": picked, "moved": moved, "stored": stored, "backwards": backwards, "slope": lambda x, y: grad(lambda x: (x[1::3] ** 2).sum())(x) + y,
     "diagonal": lambda x, y: np.diag(x) @ y, "windows": lambda x, y: np.convolve(x, y[:3], "same") * y, "fft": lambda x, y: np.fft.fft(x) * y,
 }
 bad = []
