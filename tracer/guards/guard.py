@@ -170,9 +170,9 @@ class Read:
         return f"{text} is {named(value)}"
 
     def test_missing(self, named, quick):
-        """That there is still nothing; a global is looked for as any code finds it, at no cost."""
+        """That there is still nothing, and that a builtin of this name is what it was: the code itself finds others."""
         if self.parent is None and self.kind == "item":
-            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
+            same = f" and {named(builtins)}.{self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
             return f"{named(self.key)} not in {named(self.owner)}{same}"
         if self.kind == "own":
             holder = self.parent.text(named) if self.parent is not None else named(self.owner)

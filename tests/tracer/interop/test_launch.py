@@ -154,7 +154,7 @@ def test_a_port_in_use(launched):
     "command, said",
     [
         (["absent.py"], "wengert: no file absent.py"),
-        (["--port", "70000", sys.argv[0]], "wengert: 70000 is no port: ports are from 1 to 65535"),
+        (["--port", "70000", __file__], "wengert: 70000 is no port: ports are from 1 to 65535"),
         ([], "name a script: python -m wengert launch -n 2 train.py"),
         (["-n", "0", "train.py"], "-n must be at least 1"),
     ],
