@@ -8,6 +8,7 @@ one element of a spread array is cut out of all of it, gathered.
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
+from jax.experimental.layout import Layout, with_layout_constraint
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
@@ -142,6 +143,13 @@ def with_whole(op, axes):
     return run
 
 
+def transformed(x, *, kind, lengths):
+    """Of rows that are whole and lie in order: XLA's transform takes no other, and nothing else holds it to that."""
+    along, in_order = range(x.ndim - len(lengths), x.ndim), Layout(tuple(range(x.ndim)))
+    z = XLA[OPS["fft"]](with_layout_constraint(made_whole(x, along), in_order), kind=kind, lengths=lengths)
+    return made_whole(with_layout_constraint(z, in_order), along)
+
+
 def cut_and_padded(x, value, *, low, high, interior):
     """Whole along axes with gaps. Along others what is cut is cut before: an array that is whole, padded on one side
     and cut as much on the other, is left unmoved by XLA's partitioner where a spread one is wanted."""
@@ -172,14 +180,14 @@ def convolved(x, w, **attrs):
 def made_forms():
     """{op: its form}."""
     windowed = lambda attrs, ndim: [a for a, k in enumerate(attrs["window"]) if k > 1 or attrs["strides"][a] > 1]
-    last = lambda attrs, ndim: range(ndim - len(attrs["lengths"]), ndim)
     forms = {f"reduce_window_{name}": windowed for name in ("sum", "max", "min", "argmax", "argmin")}
-    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in (forms | {"fft": last}).items()}
+    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in forms.items()}
     found |= {OPS[f"reduce_{name}"]: bitwise(getattr(lax, f"reduce_{name}")) for name in ("and", "or", "xor")}
     found |= {OPS[f"reduce_{name}"]: nan_extreme(getattr(lax, f"reduce_{name}")) for name in ("max", "min")}
     found |= {OPS[name]: scattered(OPS[name]) for name in OPS if name.startswith("scatter")}
     found[OPS["gather"]] = at_whole_indices(OPS["gather"])
     found |= {op: scanned(op, *how) for op, how in SCANS.items()}
+    found[OPS["fft"]] = transformed
     found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved}
     found |= {OPS["argmax"]: arg_search(lax.argmax), OPS["argmin"]: arg_search(lax.argmin)}
     found |= {OPS["reduce_sum"]: sum_in_single, OPS["reduce_prod"]: lambda x, *, axes: lax.reduce_prod(x, axes)}
