@@ -8,6 +8,7 @@ one element of a spread array is cut out of all of it, gathered.
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
+from jax.experimental.layout import Layout, with_layout_constraint
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
@@ -118,7 +119,7 @@ def at_whole_indices(op):
     return lambda x, indices, **attrs: XLA[op](x, made_whole(indices, [-1]), **attrs)
 
 
-def scattered(op):
+def scatter_of_whole(op):
     """Index vectors are whole, and so are axes of many of them that XLA would fill up: with what is not of the type of
     the indices, and ends the process."""
 
@@ -142,6 +143,13 @@ def with_whole(op, axes):
     return run
 
 
+def fft_in_order(x, *, kind, lengths):
+    """Of rows that are whole and lie in order: XLA's transform takes no other, and nothing else holds it to that."""
+    along, in_order = range(x.ndim - len(lengths), x.ndim), Layout(tuple(range(x.ndim)))
+    z = XLA[OPS["fft"]](with_layout_constraint(made_whole(x, along), in_order), kind=kind, lengths=lengths)
+    return made_whole(with_layout_constraint(z, in_order), along)
+
+
 def cut_and_padded(x, value, *, low, high, interior):
     """Whole along axes with gaps. Along others what is cut is cut before: an array that is whole, padded on one side
     and cut as much on the other, is left unmoved by XLA's partitioner where a spread one is wanted."""
@@ -156,7 +164,7 @@ def cut_and_padded(x, value, *, low, high, interior):
     return made_whole(z, axes)
 
 
-def convolved_whole(x, w, **attrs):
+def conv_by_batch(x, w, **attrs):
     """Each device has some of the batch, unless it is a convolution as XLA's partitioner can take apart."""
     spread = {*attrs["strides"], *attrs["lhs_dilation"], *attrs["rhs_dilation"]} - {1}
     cut = any(side < 0 for sides in attrs["padding"] for side in sides)
@@ -172,15 +180,15 @@ def convolved_whole(x, w, **attrs):
 def made_forms():
     """{op: its form}."""
     windowed = lambda attrs, ndim: [a for a, k in enumerate(attrs["window"]) if k > 1 or attrs["strides"][a] > 1]
-    last = lambda attrs, ndim: range(ndim - len(attrs["lengths"]), ndim)
     forms = {f"reduce_window_{name}": windowed for name in ("sum", "max", "min", "argmax", "argmin")}
-    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in (forms | {"fft": last}).items()}
+    found = {OPS[name]: with_whole(OPS[name], axes) for name, axes in forms.items()}
     found |= {OPS[f"reduce_{name}"]: bitwise(getattr(lax, f"reduce_{name}")) for name in ("and", "or", "xor")}
     found |= {OPS[f"reduce_{name}"]: nan_extreme(getattr(lax, f"reduce_{name}")) for name in ("max", "min")}
-    found |= {OPS[name]: scattered(OPS[name]) for name in OPS if name.startswith("scatter")}
+    found |= {OPS[name]: scatter_of_whole(OPS[name]) for name in OPS if name.startswith("scatter")}
     found[OPS["gather"]] = at_whole_indices(OPS["gather"])
     found |= {op: scanned(op, *how) for op, how in SCANS.items()}
-    found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: convolved_whole}
+    found[OPS["fft"]] = fft_in_order
+    found |= {OPS["pad"]: cut_and_padded, OPS["conv_general"]: conv_by_batch}
     found |= {OPS["argmax"]: arg_search(lax.argmax), OPS["argmin"]: arg_search(lax.argmin)}
     found |= {OPS["reduce_sum"]: sum_in_single, OPS["reduce_prod"]: lambda x, *, axes: lax.reduce_prod(x, axes)}
     return found | {OPS["sort"]: sorted_whole, OPS["slice"]: slice_whole_ones}

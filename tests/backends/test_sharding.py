@@ -296,3 +296,21 @@ print(json.dumps([
 
 def test_programs_that_read_no_argument(said):
     assert said(UNREAD) == []
+
+
+ROWS = """
+from several_devices import *
+x, y = np.random.default_rng(0).normal(size=(2, 8, 16))
+F = {"real": lambda x, y: np.fft.rfft(x)[:, :5] * y[:, :5], "columns": lambda x, y: np.fft.fft(x, axis=0) * y}
+ways = [P("rows"), P(None, "rows"), P(None, ("rows", "cols")), P("cols", "rows")]
+bad = []
+for kind in KINDS:
+    mesh = mesh_of({"rows": 4, "cols": 2}, kind)
+    for name, f in F.items():
+        bad += [f"{name} {kind} {a} {b}" for a in ways for b in ways if not close(jit(f)(spread(x, a, mesh), spread(y, b, mesh)), f(x, y))]
+print(json.dumps(bad))
+"""
+
+
+def test_transforms_of_what_lies_in_another_order(said):
+    assert said(ROWS) == []
