@@ -13,6 +13,7 @@ import gc
 import pathlib
 
 import devices
+import jax
 import numpy as np
 import pytest
 from cached import Process
@@ -111,6 +112,15 @@ def through_xla(monkeypatch, request):
     monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", "xla")
     if request.node.get_closest_marker("as_numpy") and not request.config.getoption("--xla"):
         monkeypatch.setattr("wengert.backends.xla.dispatch.program", program)
+
+
+@pytest.fixture(autouse=True)
+def setting_of_jax():
+    """Pages of the documentation turn jax's 64-bit types on, as their readers do; other tests find the setting as it was."""
+    before = jax.config.jax_enable_x64
+    yield
+    if jax.config.jax_enable_x64 != before:
+        jax.config.update("jax_enable_x64", before)
 
 
 @pytest.fixture
