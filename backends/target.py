@@ -48,8 +48,11 @@ def lowering_for_others(platforms):
         TARGET.platform = before
 
 
-def platform():
-    """The platform that is lowered for; to ask for `jax.default_backend()` starts XLA."""
+def platform(device=None):
+    """The platform of a device that was asked for, else that which is lowered for; to ask for `jax.default_backend()`
+    starts XLA."""
+    if device is not None:
+        return device.platform
     if TARGET.platform is not None:
         return TARGET.platform
     Process.started = True

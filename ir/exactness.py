@@ -1,34 +1,25 @@
 """Whether what is compiled now may differ by rounding from what is written."""
 
-import contextlib
 import contextvars
 import functools
 
 import numpy as np
+
+from .setting import set_within
 
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 PRECISIONS = "highest", "high", "default"  # of products, from all digits down to what the hardware is fastest at
 PRECISION = contextvars.ContextVar("precision", default=PRECISIONS[0])
 
 
-@contextlib.contextmanager
 def exactly(exact):
     """Within: whether nothing that is rewritten, derived or lowered may change a bit."""
-    token = ONLY_EXACT.set(exact)
-    try:
-        yield
-    finally:
-        ONLY_EXACT.reset(token)
+    return set_within(ONLY_EXACT, exact)
 
 
-@contextlib.contextmanager
 def multiplying(precision):
     """Within: the precision, one of PRECISIONS, in which what is lowered multiplies matrices and convolves."""
-    token = PRECISION.set(precision)
-    try:
-        yield
-    finally:
-        PRECISION.reset(token)
+    return set_within(PRECISION, precision)
 
 
 @functools.cache

@@ -129,35 +129,13 @@ class BlockRegion(RegionEmitter):
         over = tuple(x.type.shape[a] for a in axes)
         return Moved(x.type.like(over), x, lambda k: merged_index(axes, k, (), x.type.ndim))
 
-    def _write(self, cell, shape, starts, x, lane, through):
-        self.flush()
-        code, d, size = self.code, cell.dtype, x.type.shape
+    def pass_over(self, cell, x, lane, target, put):
+        code, size = self.code, x.type.shape
         axes = [a for a, n in enumerate(size) if n != 1]
-
-        def pass_over(put):
-            names = {a: code.name() for a in axes}
-            index = tuple(IndexForm.of(names[a]) if a in names else IndexForm() for a in range(len(size)))
-            bounds, known = None, {}
-            if len(axes) == 1:
-                n, at = size[axes[0]], target(index)
-                window = LiveWindow(code, x, index, names[axes[0]], n, KEEP, cell, at)
-                bounds, known = (window.low, window.high), window.known
-            code.stores([size[a] for a in axes], [*names.values()], lambda: put(index, known), bounds)
-
-        def target(index):
-            return offset(shape, [i.plus(s) for i, s in zip(index, starts)])
-
-        def direct(index, known):
-            code.store(cell.pointer, d, target(index), Elements(code, known).get(x, index))
-
-        def kept(index, known):
-            code.store(through.pointer, d, offset(size, index), Elements(code, known).get(x, index))
-
-        def moved(index, _):
-            code.store(cell.pointer, d, target(index), code.load(through.pointer, d, offset(size, index)))
-
-        for put in (direct,) if through is None else (kept, moved):
-            pass_over(put)
-        cell.written()
-        if through is not None:
-            through.written()
+        names = {a: code.name() for a in axes}
+        index = tuple(IndexForm.of(names[a]) if a in names else IndexForm() for a in range(len(size)))
+        bounds, known = None, {}
+        if len(axes) == 1:
+            window = LiveWindow(code, x, index, names[axes[0]], size[axes[0]], KEEP, cell, target(index))
+            bounds, known = (window.low, window.high), window.known
+        code.stores([size[a] for a in axes], [*names.values()], lambda: put(index, known), bounds)

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...ir.ops.control import evaluate, loop
 from ...ir.reading import parse
-from ..native.run import asked
 from ..native.values import NotNative
 from .choice import KernelChoice, forms
 from .launch import launcher
@@ -132,15 +131,10 @@ def refused_here():
         return None
     with concurrent.futures.ThreadPoolExecutor(1) as other:  # where no program is being traced
         try:
-            reason = other.submit(proof_on, device).result()
+            reason = other.submit(first_difference, functools.partial(run_on, device)).result()
         except Exception as problem:  # of the driver, of XLA or of LLVM: whichever, there is no proof
             reason = f"a kernel that was tried failed: {type(problem).__name__}: {problem}"
     if reason is not None:
         reason = f"kernels were tried on {device} and are left to XLA: {reason}"
         LOG.warning(reason)
     return reason
-
-
-def proof_on(device):
-    with asked(None):
-        return first_difference(functools.partial(run_on, device))

@@ -149,27 +149,6 @@ class Writes:
         any of it is stored."""
         self.flush()
         code, d, size = self.code, cell.dtype, x.type.shape
-        axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]
-
-        def nested(axes, index, put):
-            if not axes:
-                put(tuple(index), {})
-                return
-            axis, *rest = axes
-            t = code.name()
-            low, high, first, known = "0", str(size[axis]), IndexForm(), {}
-            if lane is not None and axis == lane[0]:
-                low, high, first = self.block.part(code, lane[1], size[axis])
-            at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
-            if rest:
-                code.count_up(low, high, lambda _: nested(rest, at, put) or (), name=t)
-                return
-            if lane is None or axis != lane[0]:
-                window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
-                low, high, known = window.low, window.high, window.known
-            if not known and x.type.size > self.shared() and self.nest.depth:
-                raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
-            code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
 
         def target(index):
             return offset(shape, [i.plus(s) for i, s in zip(index, starts)])
@@ -184,7 +163,35 @@ class Writes:
             code.store(cell.pointer, d, target(index), code.load(through.pointer, d, offset(size, index)))
 
         for put in (direct,) if through is None else (kept, moved):
-            nested(axes, [IndexForm()] * len(size), put)
+            self.pass_over(cell, x, lane, target, put)
         cell.written()
         if through is not None:
             through.written()
+
+    def pass_over(self, cell, x, lane, target, put):
+        """`put(index, what is known of x there)` for every element of x, which is stored at `target(index)` of a
+        cell."""
+        code, size = self.code, x.type.shape
+        axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]
+
+        def nested(axes, index):
+            if not axes:
+                put(tuple(index), {})
+                return
+            axis, *rest = axes
+            t = code.name()
+            low, high, first, known = "0", str(size[axis]), IndexForm(), {}
+            if lane is not None and axis == lane[0]:
+                low, high, first = self.block.part(code, lane[1], size[axis])
+            at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
+            if rest:
+                code.count_up(low, high, lambda _: nested(rest, at) or (), name=t)
+                return
+            if lane is None or axis != lane[0]:
+                window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
+                low, high, known = window.low, window.high, window.known
+            if not known and x.type.size > self.shared() and self.nest.depth:
+                raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
+            code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
+
+        nested(axes, [IndexForm()] * len(size))

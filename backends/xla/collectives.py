@@ -1,5 +1,6 @@
 """The collectives of an executable: what devices send each other in one run, read from its text."""
 
+import math
 import re
 
 from ...ir.spread import sent
@@ -67,8 +68,5 @@ def taking_part(attributes, devices):
         return int(found[2])
     if found := MESH.search(attributes):
         sizes = dict(re.findall(r"'([^']*)'=(\d+)", found[1]))
-        n = 1
-        for axis in re.findall(r"'([^']*)'", found[2]):
-            n *= int(sizes.get(axis, 1))
-        return n
+        return math.prod(int(sizes.get(axis, 1)) for axis in re.findall(r"'([^']*)'", found[2]))
     return devices

@@ -23,7 +23,7 @@ from . import processes
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
-from .sharding import is_spread, over_devices
+from .sharding import is_spread, over_devices, spread_arrays
 from .waiting import dear
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -50,6 +50,14 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
+@contextlib.contextmanager
+def lowering_as(native=True, exact=False, precision="highest", device=None):
+    """Within, this thread lowers programs by these options, which are those of `program`."""
+    natively = contextlib.nullcontext() if native else asked(None)
+    with exactly(exact), multiplying(precision), lowering_for(device), natively:
+        yield
+
+
 def program(find, name, native=True, exact=False, raising=False, precision="highest", device=None):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
@@ -69,8 +77,7 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
 
         def lowered(leaves):
-            natively = contextlib.nullcontext() if native else asked(None)
-            with exactly(exact), multiplying(precision), lowering_for(device), natively:
+            with lowering_as(native, exact, precision, device):
                 out = dear(func, leaves, lower(numbers_in_nests(widen(func)), [leaves[i] for i in places]))
             if raising:
                 *out, status = out
@@ -364,7 +371,6 @@ def device_constant(array, device=None):
     """An ndarray that never changes as a jax array, whatever is being traced; of a mesh, on all its devices."""
     refuse_forked()
     with wide(), jax.ensure_compile_time_eval():
-        replicated = getattr(device, "replicated", None)
-        if replicated is not None and processes.spans_processes(replicated.mesh):
-            return processes.laid_over(array, replicated)
-        return jax.device_put(array, replicated or device)
+        if hasattr(device, "mesh"):
+            return spread_arrays([array], device.mesh, [()])[0]
+        return jax.device_put(array, device)

@@ -10,7 +10,6 @@ which L and L^T are embedded programs again. Of the two products of a solve, the
 XLA, or skipped for it is of zeros.
 """
 
-import contextlib
 import functools
 import math
 
@@ -22,13 +21,12 @@ from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from ...ir.core import has
-from ...ir.exactness import exactly, multiplying
 from ...ir.ops.control import host
+from ...ir.setting import set_within
 from ..forked import refuse_forked, under_jit
 from ..manual_axes import all_varying, made_varying, manual_axes_of
-from ..native import asked
 from .callbacks import words
-from .dispatch import NARROW, wide
+from .dispatch import NARROW, lowering_as, wide
 from .failing import custom_vmap_keeps_effects, fail_where_moved
 from .indexing import SHORT
 from .lower import lower
@@ -41,13 +39,13 @@ SCALAR = np.dtype(np.float32)  # of the empty arrays through which a value depen
 class Embedded:
     """`embedded(*jax values) -> tuple of jax values`: the results of `func`.
 
-    derived(func, moving): the programs of the derivative by these parameters, a `Derived`; short: whether 64-bit types
-    are off where it is called, so that the results have 32; options: as for `program`, and `finished(func)`, which is
-    lowered; checked: whether the last result is a status, which is given as words of 32 bits.
+    derived(func, moving): the programs of the derivative by these parameters, a `Derived`; finished(func): what is
+    lowered; short: whether 64-bit types are off where it is called, so that the results have 32; options: as of
+    `lowering_as`; checked: whether the last result is a status, which is given as words of 32 bits.
     """
 
-    def __init__(self, func, derived, short, options, checked=False, origin=None):
-        self.func, self.derived, self.short = func, derived, short
+    def __init__(self, func, derived, finished, short, options, checked=False, origin=None):
+        self.func, self.derived, self.finished, self.short = func, derived, finished, short
         self.options, self.checked = options, checked
         self.origin = origin or self  # that of which this gives residuals besides
         self.parts = {}
@@ -63,10 +61,8 @@ class Embedded:
     def named(self):
         def run(*xs):
             xs = [lax.convert_element_type(x, p.type.dtype) for x, p in zip(xs, self.func.params, strict=True)]
-            func = self.options["finished"](self.func)
-            native = contextlib.nullcontext() if self.options["native"] else asked(None)
-            kept_short, precision = kept(SHORT, self.short), multiplying(self.options["precision"])
-            with kept_short, exactly(self.options["exact"]), precision, native:
+            func = self.finished(self.func)
+            with set_within(SHORT, self.short), lowering_as(**self.options):
                 out = over_devices(functools.partial(lower, numbers_in_nests(func)), func, xs, range(len(xs)))
             if self.checked:
                 k = len(self.origin.func.results) - 1
@@ -123,16 +119,6 @@ class Embedded:
         return self.parts[moving]
 
 
-@contextlib.contextmanager
-def kept(variable, value):
-    """A context variable set, for a `with` statement."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
-
-
 class ActsInOrder(Exception):
     """A program that acts on the world was batched."""
 
@@ -146,7 +132,7 @@ class Derivative:
     """
 
     def __init__(self, whole, derived, moving):
-        self.moving, more = moving, (whole.derived, whole.short, whole.options)
+        self.moving, more = moving, (whole.derived, whole.finished, whole.short, whole.options)
         self.pull, self.refusal = Embedded(derived.pull, *more), derived.push
         if not isinstance(derived.push, str):
             self.push, self.refusal = Embedded(derived.push, *more), None

@@ -17,11 +17,9 @@ import jax
 import numpy as np
 from jax import export
 
-from ...ir.exactness import exactly, multiplying
 from ..forked import refuse_forked
-from ..native import asked
 from ..target import lowering_for_others
-from .dispatch import wide
+from .dispatch import lowering_as, wide
 from .lower import lower
 
 PLATFORMS = "cpu", "cuda", "rocm", "tpu"
@@ -53,7 +51,7 @@ def exported(func, count, constants, copies, platforms, name, exact=False, preci
     types = func.param_types[:count]
 
     def run(*leaves):
-        with exactly(exact), multiplying(precision), asked(None), lowering_for_others(platforms):
+        with lowering_as(False, exact, precision), lowering_for_others(platforms):
             out = lower(func, [*leaves, *map(jax.numpy.asarray, constants)])
         return (*out, *map(jax.numpy.asarray, copies))
 

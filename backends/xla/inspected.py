@@ -5,17 +5,14 @@ told of it is kept as long as the function lives. The device that it is compiled
 for GPUs takes a description of one (`jax.experimental.topologies`).
 """
 
-import contextlib
 import functools
 import weakref
 
 import jax
 
-from ...ir.exactness import multiplying
 from ..forked import refuse_forked
-from ..native import asked
 from ..target import lowering_for
-from .dispatch import program, wide
+from .dispatch import lowering_as, program, wide
 from .lower import lower
 from .numbers import numbers_in_nests
 from .sharding import laid_out, lying_so
@@ -78,8 +75,7 @@ class Inspection:
         func = self.func()
 
         def run(*operands):
-            precision = multiplying(self.options["precision"])
-            with precision, lowering_for(self.device), contextlib.nullcontext() if self.native else asked(None):
+            with lowering_as(**self.options):
                 return lower(func, operands)
 
         with wide():

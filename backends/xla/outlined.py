@@ -5,7 +5,6 @@ Values pass from piece to piece in memory, as jax arrays; what no later piece re
 call all of them are compiled, some at the same time: XLA holds no lock of Python's.
 """
 
-import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,11 +13,9 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...ir.core import Lit
-from ...ir.exactness import multiplying
 from ..forked import refuse_forked, under_jit
-from ..native import asked
 from .compile_times import CLOCK
-from .dispatch import wide
+from .dispatch import lowering_as, wide
 from .lower import lower
 
 ARRAYS = jax.Array | np.ndarray
@@ -28,14 +25,15 @@ class OutlinedProgram:
     """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of
     each function."""
 
-    def __init__(self, func, pieces, native=True, precision="highest"):
+    def __init__(self, func, pieces, **options):
+        """options: as of `lowering_as`."""
         self.types, self.counts, self.programs, self.ready = func.param_types, {}, {}, False
         place = {p: i for i, p in enumerate(func.params)}
         self.given = len(place)  # the first place of what is computed
         for piece in pieces:
             self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
             if piece.func not in self.programs:
-                self.programs[piece.func] = jitted_piece(piece, native, precision)
+                self.programs[piece.func] = jitted_piece(piece, options)
             place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
         self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
         steps = [(self.programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
@@ -87,11 +85,11 @@ class OutlinedProgram:
         return values[r] if r >= self.given else jnp.array(values[r])
 
 
-def jitted_piece(piece, native, precision):
+def jitted_piece(piece, options):
     """A piece under jax.jit."""
 
     def run(*operands):
-        with multiplying(precision), contextlib.nullcontext() if native else asked(None):
+        with lowering_as(**options):
             return unaliased_results(lower(piece.func, operands, marked=piece.marks), operands)
 
     run.__name__ = run.__qualname__ = piece.func.name

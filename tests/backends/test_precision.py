@@ -110,7 +110,7 @@ def test_programs_on_disk_are_told_apart(x, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_pieces_of_a_program_are_of_it(name, x):
     piece = types.SimpleNamespace(func=jit(lambda x: x @ x, exact=False).ir(x), marks=(set(), set()))
-    text = jitted_piece(piece, True, name).lower(jax.ShapeDtypeStruct(x.shape, x.dtype)).as_text()
+    text = jitted_piece(piece, {"precision": name}).lower(jax.ShapeDtypeStruct(x.shape, x.dtype)).as_text()
     assert f"precision = [{name.upper()}, {name.upper()}]" in text
 
 

@@ -9,7 +9,7 @@ import types
 
 from ...backends import gpu, native
 from ...backends.numpy import by_python
-from ...backends.target import lowering_for, platform
+from ...backends.target import platform
 from ...backends.xla.device_list import device_name
 from ...backends.xla.fusion_barrier import materialized_count
 from ...ir.amounts import in_time
@@ -235,9 +235,7 @@ def _chains(func):
 def _loops(version, device):
     """The form of each loop where programs run; of those within a native one there is nothing to say. Of many, how many
     have each form, and why."""
-    with lowering_for(device):
-        on_gpu = platform() == "gpu"
-    if on_gpu:
+    if platform(device) == "gpu":
         return [
             f"    loop         {eqn.source or 'of no line'}: {choice.told() if choice else f'through XLA: {reason}'}"
             for eqn, choice, reason in gpu.kernel_forms(version.func)

@@ -167,7 +167,7 @@ def program_of(version, options):
             return version.func if func is whole else optimise(func, exact=options["exact"])
 
         version.embedded[short] = embedded.Embedded(
-            whole, derived, short, {**options, "finished": finished}, bool(version.captured.checks)
+            whole, derived, finished, short, {**options, "device": None}, bool(version.captured.checks)
         )
     return version.embedded[short]
 

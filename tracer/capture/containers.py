@@ -242,10 +242,15 @@ def apply_container_changes(made, plans, given):
     given = (*(given or ((), {})), {})
     new = [(container_at(given, path), plan(made, given)) for path, plan in changes]
     value = result(made, given)
+    change_containers(new)
+    return value
+
+
+def change_containers(new):
+    """Give lists and dicts their new contents: (container, contents) of each."""
     for container, contents in new:
         if isinstance(container, dict):
             container.clear()
             container.update(contents)
         else:
             container[:] = contents
-    return value

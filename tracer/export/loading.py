@@ -14,7 +14,7 @@ from ...backends.xla import dispatch, exporting, failing
 from ...backends.xla.callbacks import words
 from ...ir.types import DTYPES, SHORT
 from ..cache.record import RAISED
-from ..capture.containers import container_at
+from ..capture.containers import change_containers, container_at
 from ..capture.handover import ARRAY, Out, ambiguous
 from ..common.errors import ExportError
 from ..common.frames import raises_for_user
@@ -186,13 +186,7 @@ class LoadedFunction:
         """The result around its leaves; lists and dicts among the arguments are changed as the function did."""
         reader = NodeReader(leaves, given)
         result = reader.read(self.head["results"])
-        new = [(container_at(given, way), reader.read(node)) for way, node in self.changes]
-        for container, contents in new:
-            if isinstance(container, dict):
-                container.clear()
-                container.update(contents)
-            else:
-                container[:] = contents
+        change_containers([(container_at(given, way), reader.read(node)) for way, node in self.changes])
         return result
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ...backends.xla import dispatch
+from ...ir.setting import set_within
 from ..api.jit import jit
 from ..call.inside_jax import CHECKS
 from ..common import pytree
@@ -45,11 +46,8 @@ def to_jax(function: Callable[..., Any], *, checks: Literal["raise", "drop"] = "
     compiled = function if hasattr(function, "compiled") else jit(function)
 
     def embedded(*args, **kwargs):
-        token = CHECKS.set(checks == "raise")
-        try:
+        with set_within(CHECKS, checks == "raise"):
             return pytree.map(dispatch.as_jax, compiled(*args, **kwargs))
-        finally:
-            CHECKS.reset(token)
 
     @functools.wraps(function)
     def called(*args, **kwargs):

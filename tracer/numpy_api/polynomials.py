@@ -111,15 +111,15 @@ def polydiv(u, v):
     r = u.astype(np.result_type(u, v))
     scale, q = 1.0 / v[0], []
     for k in range(m - n + 1):  # each number rounded as NumPy has it: what is dropped below depends on it
-        q.append(exactly(scale * r[k]))
-        r[k : k + n + 1] -= exactly(q[-1] * v)
+        q.append(rounded_array(scale * r[k]))
+        r[k : k + n + 1] -= rounded_array(q[-1] * v)
     quotient = np.stack(q).astype(r.dtype) if q else np.zeros_like(r, shape=1)
     while r.shape[-1] > 1 and not holds(np.logical_not(np.allclose(r[0], 0, rtol=1e-14)), "np.polydiv"):
         r = r[1:]
     return quotient, r
 
 
-def exactly(x):
+def rounded_array(x):
     return wrap(rounded(x.value))
 
 

@@ -4,7 +4,6 @@ Where XLA, C and NumPy part ways, NumPy's own formula stands: Python's floor div
 order by parts, integers of mixed sign compared exactly. float16 is computed in float32, as NumPy does.
 """
 
-import contextlib
 import contextvars
 import math
 
@@ -16,6 +15,7 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.reduction import reduce_and, reduce_or
+from ...ir.setting import set_within
 from ..common.emit import cast_to, filled, spread_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
@@ -162,14 +162,9 @@ NEGATIVE = "Integers to negative integer powers are not allowed."
 COMPUTED = contextvars.ContextVar("COMPUTED", default=None)
 
 
-@contextlib.contextmanager
 def computed_where(mask):
     """Elementwise operations within are computed in all places, and fail for those under the mask `mask()` alone."""
-    before = COMPUTED.set(mask)
-    try:
-        yield
-    finally:
-        COMPUTED.reset(before)
+    return set_within(COMPUTED, mask)
 
 
 def computed():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...backends import gpu, native
-from ...backends.target import lowering_for, platform
+from ...backends.target import platform
 from ...backends.xla import dispatch
 from ...backends.xla.hlo_text import parse_module
 from ...backends.xla.inspected import Inspection, inspected
@@ -72,8 +72,7 @@ def nests_by_target(func: Func, is_native: bool, device: Any = None) -> dict[str
     found: dict[str, Any] = {}
     if not is_native:
         return found
-    with lowering_for(device):
-        on = platform()
+    on = platform(device)
     if on == "gpu":
         for eqn, choice, _ in gpu.kernel_forms(func):
             if choice is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...backends import forked
-from ...backends.xla import dispatch
+from ...backends.target import platform
 from ...backends.xla.device_list import where_run
 from ...ir.cost import ZERO
 from ..capture.capture import Captured
@@ -70,7 +70,7 @@ def plan_of(compiled: Any, args: Any, kwargs: Any, measure: bool = False) -> Pla
 
 def is_here(compiled: Any) -> bool:
     """Whether programs run on the CPU, whose rates are known."""
-    return dispatch.on_host() if compiled.device is None else compiled.device.platform == "cpu"
+    return platform(compiled.device) == "cpu"
 
 
 def named_leaves(compiled: Any, args: Any, kwargs: Any) -> dict[str, Any]:

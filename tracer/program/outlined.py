@@ -35,7 +35,7 @@ def outline_if_worthwhile(entry, here, version):
         found = pieces(version.func, sources, marks(version.func))
     if found is None or sum(map(work, version.func.eqns)) < ENOUGH * len(found):
         return
-    version.chain = OutlinedProgram(version.func, found, entry.compiled.native, entry.compiled.precision)
+    version.chain = OutlinedProgram(version.func, found, **entry.compiled.lowering())
     known = isinstance(here.call, BackendChoice)
     program, others = (here.call.program, here.call.found) if known else (here.call, ())
     here.call = BackendChoice(program, [*others, piecewise_call(version)])

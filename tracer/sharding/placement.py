@@ -34,7 +34,6 @@ class Placement:
     def __init__(self, mesh: Any, shard: Any) -> None:
         self.mesh, self.shard = mesh, shard
         self.sizes = dict(zip(mesh.axis_names, mesh.devices.shape, strict=True))
-        self.replicated = sharding.lying_so(mesh)
         self.platform = mesh.devices.flat[0].platform
         self.is_shared = processes.spans_processes(mesh)
         self.found: dict[Any, list[tuple[Any, ...]]] = {}

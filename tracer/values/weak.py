@@ -6,12 +6,12 @@ asks when it runs. `promote.read` makes a `PythonInt` of such an int, so that no
 asked for a dtype here.
 """
 
-import contextlib
 import contextvars
 import functools
 
 import numpy as np
 
+from ...ir.setting import set_within
 from ...ir.types import SMALL, ir_kind
 from ..common.emit import cast_to
 from ..common.errors import UnsupportedError, message, with_note
@@ -27,14 +27,9 @@ WIDE = {np.dtype(np.float64): float, np.dtype(np.complex128): complex}  # dtypes
 WEAK_NUMBERS = contextvars.ContextVar("promote", default=False)
 
 
-@contextlib.contextmanager
 def promoting(how):
     """Within: the one of PROMOTIONS by which a trace promotes dtypes."""
-    token = WEAK_NUMBERS.set(how == "weak")
-    try:
-        yield
-    finally:
-        WEAK_NUMBERS.reset(token)
+    return set_within(WEAK_NUMBERS, how == "weak")
 
 
 def number_key(dtype):
