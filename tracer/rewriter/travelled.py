@@ -2,7 +2,6 @@
 
 import zlib
 
-TAKEN_APART = "<dynamic-code>"  # the file of functions that cloudpickle has taken apart, since its version 3.1.2
 LARGEST = 1 << 20  # bound: characters of a source that travels
 KEPT = 256  # bound: sources that are kept, those that came last
 _texts = {}  # source -> None
