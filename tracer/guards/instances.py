@@ -5,6 +5,7 @@ instance can be made anew: at every call where a function returns it (`container
 (`source.copying`).
 """
 
+import builtins
 import copyreg
 import functools
 import gc
@@ -13,13 +14,14 @@ import weakref
 
 import numpy as np
 
+from ...ir.op import Op
 from ..common.origin import HEAP, SOURCES
 from ..values.array import Traced
 from ..values.texts import TracedText
 from .object_contents import slots
 
 MANY = 10_000  # objects that are looked through
-OPAQUE = (type, types.ModuleType, types.FrameType, types.CodeType)
+OPAQUE = (type, types.ModuleType, types.FrameType, types.CodeType, Op)
 BASES = (object, types.SimpleNamespace)  # that keep nothing but attributes
 IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 COPYING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
@@ -90,8 +92,8 @@ def hidden(x):
 
 def is_opaque(x):
     """Whether an object is not looked through; what a weak proxy stands for may be there no more, and then asking it
-    anything raises."""
-    return type(x) in weakref.ProxyTypes or isinstance(x, OPAQUE)
+    anything raises. All code that was generated leads to the builtins."""
+    return type(x) in weakref.ProxyTypes or isinstance(x, OPAQUE) or x is vars(builtins)
 
 
 def held_by_function(f):
