@@ -22,7 +22,7 @@ class Dim:
 
     __slots__ = ("terms",)
 
-    def __init__(self, terms: Mapping[Monomial, Fraction]):
+    def __init__(self, terms: Mapping[Monomial, Fraction | int]):
         self.terms = {m: Fraction(c) for m, c in sorted(terms.items(), key=_order) if c}
 
     @classmethod

@@ -1,5 +1,5 @@
-"""Eight programs whose sizes change from call to call, in plain NumPy: each takes arrays of a length n and parameters of
-fixed sizes, and gives a number or arrays.
+"""Eight programs whose sizes change from call to call, in plain NumPy: each takes arrays of a length n and parameters
+of fixed sizes, and gives a number or arrays.
 
 `PROGRAMS`: name -> (function, `arguments(n, rng)`, which argument a gradient is of).
 """
