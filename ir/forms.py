@@ -107,6 +107,9 @@ class SizedLit:
         return f"<{self.value!r}: {self.type!r}>"
 
 
+SIZED = Dim | SizedType | SizedNumber  # what stands for numbers, types and attributes, alone or in tuples
+
+
 def dims_of(type: Tensor | SizedType) -> tuple[Size, ...]:
     return type.dims if isinstance(type, SizedType) else type.shape
 
