@@ -179,7 +179,7 @@ def _parse_eqn(line, lines, build, env):
         left, context = iter(values), values[-1].type if values else None
         values = [next(left) if t is None else _parse_operand(t, env, context, lines) for t in numbers]
     with build:
-        out = build.emit(op, tuple(values), attrs, hints=[_hint(n) for n in names[:count]])
+        out = build.append(op, tuple(values), attrs, None, [_hint(n) for n in names[:count]])
     _bind([f"%{n}" for n in names[:count]], out if op.multiple else (out,), told, env, lines)
 
 
@@ -209,7 +209,8 @@ def _read_eqn(line, lines, build, env, told=""):
     names = [n for n in (match[1] or "").split(",") if n.strip()]
     try:
         with build:
-            out = build.emit(op, operands, attrs := op.complete(attrs), hints=[_hint(n.strip()[1:]) for n in names])
+            attrs = op.complete(attrs)
+            out = build.append(op, operands, attrs, None, [_hint(n.strip()[1:]) for n in names])
     except WRONG as error:
         raise lines.error(str(error) or type(error).__name__, match[2], at) from None
     _bind(names, out if op.multiple else (out,), types[0] if types else told, env, lines, at)
