@@ -29,7 +29,7 @@ from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, sized
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
-HOLDING = {tuple, list, dict, set, frozenset, zip, enumerate, map, filter, iter, reversed, sum, sorted, any, all, bool}
+HOLDING = {tuple, list, dict, set, frozenset, zip, enumerate, map, filter, iter, reversed, sum, sorted, any, all, bool, min, max}
 HOLDING |= {isinstance, issubclass, type, callable, getattr, hasattr, setattr, super, property, next, slice, len}
 HOLDING |= {abs, round, divmod, pow, math.prod, functools.reduce}
 MODULES = ("_operator", "itertools", "_functools")  # all of which do
