@@ -32,8 +32,9 @@ from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
-from .entry import UNANSWERED, SignatureEntry
+from .entry import SignatureEntry
 from .fallback import left_to_python
+from .instead import UNANSWERED
 from .worker import WORKER, Pace, Strict
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
