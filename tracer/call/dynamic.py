@@ -17,6 +17,7 @@ from ...backends import forked
 from ...backends.xla.processes import is_one_of_several
 from ...ir.types import type_of
 from ..common import events
+from ..guards import isolation
 from ..program import backend_choice
 from ..program.specialisation_set import SpecialisationSet
 from ..values.storage import current_trace
@@ -113,7 +114,7 @@ class NewShapes:
         shape, start = new.shape, time.perf_counter()
         if self.falls_back():
             try:
-                with left_to_python(self.compiled, UNSERVED):
+                with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)
             finally:
                 shape.answered(PLAIN, time.perf_counter() - start)
@@ -153,7 +154,8 @@ def differ_in_shape(types, version):
 
 def cost_of(version):
     """Seconds that it took to make a version."""
-    return version.trace_seconds + version.pass_seconds + max(version.first_seconds or 0.0, version.compile_seconds or 0.0)
+    compiled = max(version.first_seconds or 0.0, version.compile_seconds or 0.0)
+    return version.trace_seconds + version.pass_seconds + compiled
 
 
 def ends_soon(version, types, cost):

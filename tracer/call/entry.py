@@ -29,6 +29,7 @@ from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
+from .deferred import deferred
 from .drawing import DrawingCalls
 from .dynamic import NewShapes
 from .fallback import Fallbacks
@@ -174,12 +175,16 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
                     events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
+            files = {}
             try:
                 while True:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
+                        raw = deferred(self, here, version, everything) if fresh else None
+                        if raw is not None:
+                            break
                         if fresh:
                             outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
