@@ -10,6 +10,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.control import loop
 from .. import native
+from .any_size import ANY_SIZE
 from .looped import LOOPED, SCATTERED, looped
 from .operand import NUMPY, PYTHON, LazyOperand
 
@@ -97,7 +98,7 @@ def written_operand(writer, x, named, finishes=True):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
-    if isinstance(x, Lit) and (full := writer.full(x)).shape != x.type.shape:
+    if isinstance(x, Lit) and (ANY_SIZE.get() or (full := writer.full(x)).shape != x.type.shape):
         return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
     if isinstance(x, Lit):
         return named("state", f"{full.text}.copy()")

@@ -1,0 +1,204 @@
+"""One generated function of a program for all sizes of its arguments.
+
+The function of a version (`numpy_call.py`) is made at several samples, each for any size
+(`backends/numpy/any_size.py`), and what they are made of is compared, the syntax tree node by node and each object that
+it names: an int that differs is a `Dim` of the names of the sizes, and stands so in the one function. Whatever differs
+otherwise is `Unalike`, and there is no such function.
+
+    def call(a0, a1):
+        if not (a0.ndim == 1 and (size_n := len(a0)) > 1 and size_n <= 101 and a1.shape == (size_n, 64)): return MISS
+        return a1[:size_n - 1] * np.arange(size_n - 1)[:, None]
+
+It does what the functions of the versions do: it says MISS where a call is another's, and what arguments are left with
+is written last.
+"""
+
+import ast
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...backends.numpy import for_any_size, has_statements, is_loop_free
+from ...ir.passes.widen import has_small
+from ...ir.syntax import compiled
+from ..guards.guard import Read
+from .numpy_call import NumPyCall, finished, says_miss
+from .sized_objects import SizedObjects, same_object, text_form
+from .sized_tree import Unalike, alike, filled, matches, signed, sizes_renamed
+
+HELD_OUT = 4  # bound: samples from which the last one is none that the expressions are found by, but checks them
+
+
+def size_free(versions, types, samples, where, tests=(), form=finished):
+    """The `NumPyCall` that answers the calls of all sizes for which the tests hold. See `SizeFree`."""
+    return SizeFree(versions, types, samples, where, form).call(tests)
+
+
+class SizeFree:
+    """The function of a program for all sizes; Unalike where there is none.
+
+    versions: Specialisations of one program, one at each sample: name of a size -> int; types: the Python types of the
+    leaves of a call, None where they are not told before; where: name -> (place of a leaf in the call, axis) that has
+    this size; form: `finished` or `raw`.
+    """
+
+    def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished):
+        self.types, self.where, self.form = list(types), dict(where), form
+        self.names = {name: f"size_{name}" for name in self.where}
+        params = dict(zip(versions[0].places, versions[0].func.params, strict=True))
+        self.ranks = {leaf: params[leaf].type.ndim for leaf, _ in self.where.values()}
+        direct = [self.direct(version, sample) for version, sample in zip(versions, samples, strict=True)]
+        self.samples = list(map(dict, samples))
+        held_out = len(samples) >= HELD_OUT
+        known = len(samples) - held_out
+        self.merge([_Parts(call) for call in direct[:known]], samples[:known])
+        for call, sample in zip(direct, samples):
+            if not self.is_for(call, sample):
+                raise Unalike(f"what is made for {dict(sample)} is not what all sizes have in common")
+
+    def direct(self, version, sample):
+        """The function of one version, made as for any size."""
+        params = dict(zip(version.places, version.func.params, strict=True))
+        for name, (leaf, axis) in self.where.items():
+            if params[leaf].type.shape[axis] != sample[name]:
+                raise ValueError(f"argument {leaf} is {params[leaf].type} where {name} is {sample[name]}")
+        if version.effects or has_small(version.func):
+            raise Unalike("it acts on the outside, or has floats that NumPy computes otherwise")
+        with for_any_size():
+            if not is_loop_free(version.decided, has_statements):
+                raise Unalike("a part of it is no call of NumPy's")
+            made = self.form(version, self.types)
+        if made is None:
+            raise Unalike("a call does more than compute")
+        return made
+
+    def merge(self, parts, samples):
+        first = parts[0]
+        self.reads, self.stores, self.file = first.call.reads, first.call.stores, first.call.call.__code__
+        self.silent = all(p.call.silent for p in parts)
+        self.tree = alike([signed(p.function) for p in parts], samples)
+        self.space, self.objects, self.made_once = {}, {}, {}  # of names: objects, templates, templates
+        for p in parts[1:]:
+            if not same_places(first.call, p.call):
+                raise Unalike("other places are read or stored into")
+        if any(p.names != first.names for p in parts):
+            raise Unalike("other objects are named")
+        self.space = {name: first.space[name] for name in first.names if self.stays(name, parts)}
+        self.held = SizedObjects(samples, self.space, lambda values: None)
+        for name in sorted(first.names - self.space.keys()):
+            recipes = [p.call.recipes.get(name) for p in parts]
+            if None in recipes:
+                self.objects[name] = self.held.form([p.space[name] for p in parts], name)
+            else:
+                self.made_once[name] = text_form(recipes, samples, signed)
+        self.space |= {"ndarray": np.ndarray, "math": math}
+        inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
+        for name in inside & first.space.keys() - self.space.keys():
+            if not self.stays(name, parts):
+                raise Unalike(f"{name} differs between sizes")
+            self.space[name] = first.space[name]
+
+    def stays(self, name, parts):
+        return all(same_object(parts[0].space[name], p.space[name]) for p in parts[1:])
+
+    # -- a sample --------------------------------------------------------------------------------------
+    def agrees(self, version, sample):
+        """Whether what is made of a version of the program at one more sample is what this function is there: `call`
+        gives one that serves the sizes up to there as well."""
+        try:
+            same = self.is_for(self.direct(version, sample), sample)
+        except Unalike:
+            return False
+        self.samples += [dict(sample)] if same else []
+        return same
+
+    def is_for(self, call, sample):
+        parts = _Parts(call)
+        if parts.names != self.space.keys() & parts.names | self.objects.keys() | self.made_once.keys():
+            return False
+        if not matches(self.tree, signed(parts.function), sample) or call.silent < self.silent:
+            return False
+        if not all(same_object(self.space[name], parts.space[name]) for name in parts.names & self.space.keys()):
+            return False
+        made = {name: self.evaluated(t, sample) for name, t in (self.objects | self.made_once).items()}
+        return all(same_object(x, parts.space[name]) for name, x in made.items()) and same_places(self, call)
+
+    def evaluated(self, template, sample):
+        """What an expression gives at a sample."""
+        tree = filled(template, self.names, self.objects)
+        code = compiled(ast.fix_missing_locations(ast.Expression(tree)), "<wengert sizes>", "eval")
+        made = eval(code, {**self.space, **{self.names[n]: k for n, k in sample.items()}})
+        return np.array(made) if isinstance(made, np.ndarray) else made
+
+    # -- the function ----------------------------------------------------------------------------------
+    def call(self, tests=()):
+        """The `NumPyCall` for the calls of which these conditions on the names hold as well."""
+        function = filled(self.tree, self.names, self.objects)
+        head = function.body[0]
+        if not (isinstance(head, ast.If) and says_miss(head.body[0])):
+            raise Unalike("nothing is asked of the arguments")
+        asked = head.test.operand
+        asked = asked.values if isinstance(asked, ast.BoolOp) and isinstance(asked.op, ast.And) else [asked]
+        bound = [tree_of(text) for text in self.bindings()]
+        bound += [sizes_renamed(text, self.names) for text in tests]
+        told = set(map(ast.unparse, bound)) | self.implied()
+        head.test.operand = ast.BoolOp(ast.And(), [*bound, *(t for t in asked if ast.unparse(t) not in told)])
+        lines = [
+            ast.Assign([ast.Name(name, ast.Store())], filled(t, self.names, self.objects))
+            for name, t in self.made_once.items()
+        ]
+        function.body[1:1] = lines
+        ast.fix_missing_locations(function)
+        space = dict(self.space)
+        with np.errstate(all="ignore"):
+            exec(compiled(ast.Module([function], []), self.file.co_filename, "exec"), space)
+        call = space[function.name]
+        call.__code__ = call.__code__.replace(co_name=self.file.co_name, co_qualname=self.file.co_qualname)
+        return NumPyCall(call, self.silent and not lines, function, self.reads, self.stores)
+
+    def bindings(self):
+        """Conditions that give the sizes their names, and say that they lie among the samples."""
+        texts = []
+        for leaf, rank in self.ranks.items():
+            known = self.types[leaf] if leaf < len(self.types) else None
+            texts += [] if known is np.ndarray else [f"type(a{leaf}) is ndarray"]
+            texts.append(f"a{leaf}.ndim == {rank}")
+            for name, (of, axis) in self.where.items():
+                if of == leaf:
+                    text = f"len(a{leaf})" if rank == 1 else f"a{leaf}.shape[{axis}]"
+                    least, most = self.span(name)
+                    texts.append(f"{least} <= ({self.names[name]} := {text}) <= {most}")
+                    step = math.gcd(*(s[name] - least for s in self.samples))
+                    texts += [f"{self.names[name]} % {step} == {least % step}"] if step > 1 else []
+        return texts
+
+    def span(self, name):
+        """The least and the largest sample of a size."""
+        sizes = [sample[name] for sample in self.samples]
+        return min(sizes), max(sizes)
+
+    def implied(self):
+        """Conditions that those say already."""
+        return {f"len(a{leaf}) == {self.names[name]}" for name, (leaf, _) in self.where.items()}
+
+
+class _Parts:
+    """The function of one version, and what of its namespace it names."""
+
+    def __init__(self, call):
+        self.call, self.function, self.space = call, call.function, call.call.__globals__
+        found = {n.id for n in ast.walk(self.function) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
+        self.names = {name for name in found if name in self.space}
+
+
+def same_places(a, b):
+    """Whether two functions read and store at the same places outside."""
+    told = lambda x: (type(x), x.place) if isinstance(x, Read) else (
+        type(x), None if x.read is None else x.read.place, id(getattr(x, "owner", None)), getattr(x, "method", None)
+    )
+    return [*map(told, a.reads)] == [*map(told, b.reads)] and [*map(told, a.stores)] == [*map(told, b.stores)]
+
+
+def tree_of(text):
+    return ast.parse(text, mode="eval").body
