@@ -14,6 +14,7 @@ is written last.
 """
 
 import ast
+import copy
 import math
 from collections.abc import Mapping
 
@@ -36,7 +37,8 @@ def size_free(versions, types, samples, where, tests=(), form=finished):
 
 
 class SizeFree:
-    """The function of a program for all sizes; Unalike where there is none.
+    """The function of a program for all sizes; Unalike where there is none. It takes the leaves of a call and behind
+    them `inputs`, what all versions take in from outside.
 
     versions: Specialisations of one program, one at each sample: name of a size -> int; types: the Python types of the
     leaves of a call, None where they are not told before; where: name -> (place of a leaf in the call, axis) that has
@@ -46,29 +48,33 @@ class SizeFree:
     def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished):
         self.types, self.where, self.form = list(types), dict(where), form
         self.names = {name: f"size_{name}" for name in self.where}
-        params = dict(zip(versions[0].places, versions[0].func.params, strict=True))
-        self.ranks = {leaf: params[leaf].type.ndim for leaf, _ in self.where.values()}
-        direct = [self.direct(version, sample) for version, sample in zip(versions, samples, strict=True)]
+        self.inputs = versions[0].captured.inputs
+        self.ranks = {leaf: versions[0].func.params[leaf].type.ndim for leaf, _ in self.where.values()}
+        direct = [_Parts(self.direct(version, sample)) for version, sample in zip(versions, samples, strict=True)]
         self.samples = list(map(dict, samples))
         held_out = len(samples) >= HELD_OUT
         known = len(samples) - held_out
-        self.merge([_Parts(call) for call in direct[:known]], samples[:known])
-        for call, sample in zip(direct, samples):
-            if not self.is_for(call, sample):
+        self.merge(direct[:known], samples[:known])
+        for parts, sample in zip(direct, samples):
+            if not self.is_for(parts, sample):
                 raise Unalike(f"what is made for {dict(sample)} is not what all sizes have in common")
 
     def direct(self, version, sample):
         """The function of one version, made as for any size."""
-        params = dict(zip(version.places, version.func.params, strict=True))
+        params = version.func.params
         for name, (leaf, axis) in self.where.items():
             if params[leaf].type.shape[axis] != sample[name]:
                 raise ValueError(f"argument {leaf} is {params[leaf].type} where {name} is {sample[name]}")
+        if not same_inputs(self.inputs, version.captured.inputs):
+            raise Unalike("arrays made or read outside of the program differ between sizes")
         if version.effects or has_small(version.func):
             raise Unalike("it acts on the outside, or has floats that NumPy computes otherwise")
         with for_any_size():
             if not is_loop_free(version.decided, has_statements):
                 raise Unalike("a part of it is no call of NumPy's")
-            made = self.form(version, self.types)
+            alone = copy.copy(version)  # what it takes in comes behind the leaves, wherever it does in a set
+            alone.places = range(len(params))
+            made = self.form(alone, self.types)
         if made is None:
             raise Unalike("a call does more than compute")
         return made
@@ -77,7 +83,7 @@ class SizeFree:
         first = parts[0]
         self.reads, self.stores, self.file = first.call.reads, first.call.stores, first.call.call.__code__
         self.silent = all(p.call.silent for p in parts)
-        self.tree = alike([signed(p.function) for p in parts], samples)
+        self.tree = alike([signed(parts[0].tree), *(p.tree for p in parts[1:])], samples)
         self.space, self.objects, self.made_once = {}, {}, {}  # of names: objects, templates, templates
         for p in parts[1:]:
             if not same_places(first.call, p.call):
@@ -92,7 +98,7 @@ class SizeFree:
                 self.objects[name] = self.held.form([p.space[name] for p in parts], name)
             else:
                 self.made_once[name] = text_form(recipes, samples, signed)
-        self.space |= {"ndarray": np.ndarray, "math": math}
+        self.space |= {"ndarray": np.ndarray, "math": math, "np": np}
         inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
             if not self.stays(name, parts):
@@ -107,22 +113,21 @@ class SizeFree:
         """Whether what is made of a version of the program at one more sample is what this function is there: `call`
         gives one that serves the sizes up to there as well."""
         try:
-            same = self.is_for(self.direct(version, sample), sample)
+            same = self.is_for(_Parts(self.direct(version, sample)), sample)
         except Unalike:
             return False
         self.samples += [dict(sample)] if same else []
         return same
 
-    def is_for(self, call, sample):
-        parts = _Parts(call)
+    def is_for(self, parts, sample):
         if parts.names != self.space.keys() & parts.names | self.objects.keys() | self.made_once.keys():
             return False
-        if not matches(self.tree, signed(parts.function), sample) or call.silent < self.silent:
+        if not matches(self.tree, parts.tree, sample) or parts.call.silent < self.silent:
             return False
         if not all(same_object(self.space[name], parts.space[name]) for name in parts.names & self.space.keys()):
             return False
         made = {name: self.evaluated(t, sample) for name, t in (self.objects | self.made_once).items()}
-        return all(same_object(x, parts.space[name]) for name, x in made.items()) and same_places(self, call)
+        return all(same_object(x, parts.space[name]) for name, x in made.items()) and same_places(self, parts.call)
 
     def evaluated(self, template, sample):
         """What an expression gives at a sample."""
@@ -187,9 +192,15 @@ class _Parts:
     """The function of one version, and what of its namespace it names."""
 
     def __init__(self, call):
-        self.call, self.function, self.space = call, call.function, call.call.__globals__
-        found = {n.id for n in ast.walk(self.function) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
+        self.call, self.tree, self.space = call, signed(call.function), call.call.__globals__
+        found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
         self.names = {name for name in found if name in self.space}
+
+
+def same_inputs(ours, others):
+    """Whether what programs take in from outside is the same."""
+    told = lambda x: x.place if isinstance(x, Read) else id(x)
+    return [*map(told, ours)] == [*map(told, others)]
 
 
 def same_places(a, b):

@@ -5,12 +5,15 @@
 """
 
 import ast
-import copy
+import itertools
 import math
+
+import numpy as np
 
 from ...ir.dims import Dim, fit
 
-SCALES = (1, 2, 4, 8, 16)  # bound: numbers that sizes are divided by, and that are divided by sizes
+SCALES = (1, 2, 4, 8, 16, -1, -2, -4)  # bound: numbers that sizes are divided by, and that are divided by sizes
+PLACE = ("lineno", "end_lineno", "col_offset", "end_col_offset")
 LARGEST_DIM = 1 << 40  # bound: sizes that a float is looked through for
 
 
@@ -20,7 +23,7 @@ class Unalike(Exception):
 
 class SizedNumber:
     """A float that is a quotient with a size or a root of one in it: correctly rounded, as the same computation gives
-    it."""
+    it; narrow: to 32 bits."""
 
     FORMS = {
         "part": ("{d} / {c}", lambda d, c: d / c),
@@ -36,30 +39,48 @@ class SizedNumber:
         "over root": lambda x, c: (c / x) ** 2,
     }
 
-    def __init__(self, kind, dim, scale):
-        self.kind, self.dim, self.scale = kind, dim, scale
+    def __init__(self, kind, dim, scale, narrow=False):
+        self.kind, self.dim, self.scale, self.narrow = kind, dim, scale, narrow
 
     def at(self, sizes):
-        return self.FORMS[self.kind][1](self.dim.at(sizes), self.scale)
+        found = self.FORMS[self.kind][1](self.dim.at(sizes), self.scale)
+        return narrowed(found) if self.narrow else found
 
     def __str__(self):
-        return self.FORMS[self.kind][0].format(d=f"({self.dim})", c=self.scale)
+        text = self.FORMS[self.kind][0].format(d=f"({self.dim})", c=self.scale)
+        return f"np.float32({text}).item()" if self.narrow else text
+
+
+def narrowed(x):
+    """A float rounded to 32 bits."""
+    return np.float32(x).item()
 
 
 def sized_float(values, samples):
     """The SizedNumber that floats are at the samples, to the last bit; Unalike where none of those looked for is."""
     if all(math.isfinite(v) and v for v in values):
-        for kind, (_, compute) in SizedNumber.FORMS.items():
-            for scale in [c * sign for c in SCALES for sign in (1, -1)]:
-                found = [SizedNumber.SIZES[kind](v, scale) for v in values]
-                if not all(0 < abs(d) < LARGEST_DIM for d in found):
+        for narrow in [False, True] if all(narrowed(v) == v for v in values) else [False]:
+            for kind, scale in itertools.product(SizedNumber.FORMS, SCALES):
+                dims = [round_size(SizedNumber.SIZES[kind](v, scale), kind) for v in values]
+                if None in dims:
                     continue
-                dims = list(map(round, found))
-                if all(d and (d > 0 or "root" not in kind) and compute(d, scale) == v for d, v in zip(dims, values)):
-                    dim = fit(dims, samples)
-                    if isinstance(dim, Dim):
-                        return SizedNumber(kind, dim, scale)
-    raise Unalike(f"the number {values[0]!r} of one size is {values[1]!r} of another")
+                compute, rounded = SizedNumber.FORMS[kind][1], narrowed if narrow else float
+                if any(rounded(compute(d, scale)) != v for d, v in zip(dims, values)):
+                    continue
+                dim = fit(dims, samples)
+                if isinstance(dim, Dim):
+                    return SizedNumber(kind, dim, scale, narrow)
+    raise Unalike(f"the number {values[0]!r} of one size is {other_number(values)!r} of another")
+
+
+def round_size(x, kind):
+    """The size that is meant by a float; None where it is none."""
+    n = round(x) if abs(x) < LARGEST_DIM else 0
+    return n if n > 0 or n and "root" not in kind else None
+
+
+def other_number(values):
+    return next(v for v in values if repr(v) != repr(values[0]))
 
 
 def sized_constant(values, samples):
@@ -74,21 +95,34 @@ def sized_constant(values, samples):
                 return dim
         if type(first) is float:
             return sized_float(values, samples)
-    raise Unalike(f"{first!r} of one size is {next(v for v in values if repr(v) != repr(first))!r} of another")
+    raise Unalike(f"{first!r} of one size is {other_number(values)!r} of another")
 
 
-def signed(tree):
-    """A tree in which negative numbers are constants."""
-    return _Signed().visit(copy.deepcopy(tree))
-
-
-class _Signed(ast.NodeTransformer):
-    def visit_UnaryOp(self, node):
-        self.generic_visit(node)
-        x = node.operand
-        if type(node.op) is ast.USub and type(x) is ast.Constant and type(x.value) in (int, float):
-            return ast.copy_location(ast.Constant(-x.value), node)
+def signed(node):
+    """A copy of a tree in which negative numbers are constants."""
+    if type(node) is list:
+        return list(map(signed, node))
+    if not isinstance(node, ast.AST):
         return node
+    made = copied_node(node)
+    if type(made) is ast.UnaryOp and type(made.op) is ast.USub and type(made.operand) is ast.Constant:
+        x = made.operand.value
+        if type(x) in (int, float):
+            return ast.copy_location(ast.Constant(-x), node)
+    return made
+
+
+def copied_node(node, copied=None):
+    """A node whose children are `copied`."""
+    if not node._fields:
+        return node
+    made = type(node).__new__(type(node))  # copy.deepcopy takes ten times as long
+    vars(made).update(vars(node))
+    for field in node._fields:
+        value = getattr(node, field)
+        if isinstance(value, list | ast.AST):
+            setattr(made, field, (copied or signed)(value))
+    return made
 
 
 def alike(trees, samples):
@@ -147,28 +181,20 @@ def is_sized(template):
     return any(type(n) is ast.Constant and isinstance(n.value, Dim | SizedNumber) for n in ast.walk(template))
 
 
-def filled(template, names, objects=()):
+def filled(node, names, objects=()):
     """A template as code. names: of the size -> the variable that holds it; objects: name -> the template that stands
     for it where it is read."""
-    return _Filled(names, dict(objects)).visit(copy.deepcopy(template))
-
-
-class _Filled(ast.NodeTransformer):
-    def __init__(self, names, objects):
-        self.names, self.objects = names, objects
-
-    def visit_Constant(self, node):
-        if isinstance(node.value, Dim | SizedNumber):
-            made = placed_as(sizes_renamed(str(node.value), self.names), node)
-            return made
-        if type(node.value) in (int, float) and repr(node.value).startswith("-"):
-            return placed_as(ast.UnaryOp(ast.USub(), ast.Constant(-node.value)), node)
-        return node
-
-    def visit_Name(self, node):
-        if node.id in self.objects and type(node.ctx) is ast.Load:
-            return placed_as(filled(self.objects[node.id], self.names, self.objects), node)
-        return node
+    if type(node) is list:
+        return [filled(x, names, objects) for x in node]
+    if type(node) is ast.Constant:
+        x = node.value
+        if isinstance(x, Dim | SizedNumber):
+            return placed_as(sizes_renamed(str(x), names), node)
+        if type(x) in (int, float) and repr(x).startswith("-"):
+            return placed_as(ast.UnaryOp(ast.USub(), ast.Constant(-x)), node)
+    if type(node) is ast.Name and node.id in objects and type(node.ctx) is ast.Load:
+        return placed_as(filled(objects[node.id], names, objects), node)
+    return copied_node(node, lambda x: filled(x, names, objects))
 
 
 def sizes_renamed(text, names):
@@ -182,6 +208,10 @@ def sizes_renamed(text, names):
 
 def placed_as(tree, node):
     """A tree, all of it where a node is in the source."""
+    place = {k: v for k, v in vars(node).items() if k in PLACE}
     for n in ast.walk(tree):
-        ast.copy_location(n, node)
+        if n._attributes:
+            for k in PLACE:
+                vars(n).pop(k, None)
+            vars(n).update(place)
     return tree
