@@ -11,7 +11,6 @@ from ...ir.core import Lit
 from ...ir.ops.control import loop
 from ...ir.sample import SAMPLE
 from .. import native
-from .any_size import ANY_SIZE
 from .looped import LOOPED, SCATTERED, looped
 from .operand import NUMPY, PYTHON, LazyOperand
 
@@ -98,7 +97,7 @@ def written_operand(writer, x, named, finishes=True):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
-    if isinstance(x, Lit) and (ANY_SIZE.get() or (full := writer.full(x)).shape != x.type.shape):
+    if isinstance(x, Lit) and (SAMPLE.get() is not None or (full := writer.full(x)).shape != x.type.shape):
         return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
     if isinstance(x, Lit):
         return named("state", f"{full.text}.copy()")

@@ -28,7 +28,8 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, reshape, slice_
 from ...ir.ops.signal import conv_general, fft
 from ...ir.ops.sorting import sort
-from .any_size import ANY_SIZE, at_most
+from ...ir.sample import SAMPLE
+from .any_size import at_most
 from .emit import _number
 from .operand import NUMPY, PYTHON, ZERO, LazyOperand, outcome
 from .pretty import product_call, take
@@ -295,7 +296,7 @@ def in_order(writer, eqn, *held):
 def picked(writer, x, axis):
     """The few places along an axis that alone are read of a value, by slices, or None."""
     found, reading = set(), writer.readers.get(x, ())
-    if ANY_SIZE.get() or len(reading) != writer.uses[x] or any(eqn.op is not slice_ for eqn in reading):
+    if SAMPLE.get() is not None or len(reading) != writer.uses[x] or any(eqn.op is not slice_ for eqn in reading):
         return None
     for eqn in reading:
         found.update(range(*(eqn.attrs[k][axis] for k in ("start", "stop", "stride"))))

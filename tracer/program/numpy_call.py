@@ -19,7 +19,8 @@ import copy
 
 import numpy as np
 
-from ...backends.numpy import ANY_SIZE, NUMPY, PYTHON, ZERO, LazyOperand, Statements
+from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
+from ...ir.sample import SAMPLE
 from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
 from ..guards.effects import store_all
 from ..guards.guard import Read
@@ -155,7 +156,7 @@ class _CallLines:
     """
 
     def __init__(self, version, types, overwritable=(), clock=None):
-        func = version.decided if ANY_SIZE.get() else version.numpy
+        func = version.numpy if SAMPLE.get() is None else version.decided
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         types = dict(enumerate(types)) | types_of_inputs(version, len(types))
@@ -238,7 +239,7 @@ class _CallLines:
                     text
                     if fresh
                     else f"alone({text}, ({others}))"
-                    if (ANY_SIZE.get() or value.type.size > LARGE) and not self.shared[i]
+                    if (SAMPLE.get() is not None or value.type.size > LARGE) and not self.shared[i]
                     else f"copied({text})"
                 )
             self.name((i, ()), text)
@@ -350,7 +351,7 @@ class _CallLines:
         head = f"def call({', '.join([*self.reads.values(), *self.names, '*rest'])}):"
         call = self.program.define([head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
         made = NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
-        if ANY_SIZE.get():
+        if SAMPLE.get() is not None:
             made.recipes = self.program.recipes
         return made
 

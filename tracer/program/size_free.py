@@ -20,14 +20,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...backends.numpy import for_any_size, has_statements, is_loop_free
+from ...backends.native import SampledAgain, SampledNest
+from ...backends.numpy import has_statements, is_loop_free
+from ...ir.forms import Forms
 from ...ir.passes.widen import has_small
+from ...ir.sample import Unalike, of_sample
 from ...ir.syntax import compiled
 from ..guards.guard import Read
 from .numpy_call import NumPyCall, finished, says_miss
 from .sized_objects import SizedObjects, same_object, text_form
-from .sized_tree import Unalike, alike, filled, matches, signed, sizes_renamed
+from .sized_tree import alike, filled, matches, signed, sizes_renamed
 
+CALL, AGAIN = "function", "again"
 HELD_OUT = 4  # bound: samples from which the last one is none that the expressions are found by, but checks them
 
 
@@ -69,7 +73,7 @@ class SizeFree:
             raise Unalike("arrays made or read outside of the program differ between sizes")
         if version.effects or has_small(version.func):
             raise Unalike("it acts on the outside, or has floats that NumPy computes otherwise")
-        with for_any_size():
+        with of_sample(sample):
             if not is_loop_free(version.decided, has_statements):
                 raise Unalike("a part of it is no call of NumPy's")
             alone = copy.copy(version)  # what it takes in comes behind the leaves, wherever it does in a set
@@ -83,21 +87,24 @@ class SizeFree:
         first = parts[0]
         self.reads, self.stores, self.file = first.call.reads, first.call.stores, first.call.call.__code__
         self.silent = all(p.call.silent for p in parts)
-        self.tree = alike([signed(parts[0].tree), *(p.tree for p in parts[1:])], samples)
-        self.space, self.objects, self.made_once = {}, {}, {}  # of names: objects, templates, templates
+        forms = Forms(samples)
+        self.tree = alike([signed(first.tree), *(p.tree for p in parts[1:])], forms)
+        # of names: objects, nests of all sizes, templates of objects, and of arrays that are made once a call
+        self.space, self.nests, self.objects, self.made_once = {}, {}, {}, {}
         for p in parts[1:]:
             if not same_places(first.call, p.call):
                 raise Unalike("other places are read or stored into")
         if any(p.names != first.names for p in parts):
             raise Unalike("other objects are named")
         self.space = {name: first.space[name] for name in first.names if self.stays(name, parts)}
-        self.held = SizedObjects(samples, self.space, lambda values: None)
-        for name in sorted(first.names - self.space.keys()):
+        self.nests = sized_nests(parts, samples)
+        held = SizedObjects(forms, self.space)
+        for name in sorted(first.names - self.space.keys() - self.nests.keys()):
             recipes = [p.call.recipes.get(name) for p in parts]
             if None in recipes:
-                self.objects[name] = self.held.form([p.space[name] for p in parts], name)
+                self.objects[name] = held.form([p.space[name] for p in parts], name)
             else:
-                self.made_once[name] = text_form(recipes, samples, signed)
+                self.made_once[name] = text_form(recipes, forms)
         self.space |= {"ndarray": np.ndarray, "math": math, "np": np}
         inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
@@ -120,7 +127,9 @@ class SizeFree:
         return same
 
     def is_for(self, parts, sample):
-        if parts.names != self.space.keys() & parts.names | self.objects.keys() | self.made_once.keys():
+        if parts.names != self.space.keys() & parts.names | self.nests.keys() | self.objects.keys() | self.made_once.keys():
+            return False
+        if not all(one.extended(parts.space[name], sample) for name, (one, way) in self.nests.items() if way == CALL):
             return False
         if not matches(self.tree, parts.tree, sample) or parts.call.silent < self.silent:
             return False
@@ -146,7 +155,7 @@ class SizeFree:
         asked = head.test.operand
         asked = asked.values if isinstance(asked, ast.BoolOp) and isinstance(asked.op, ast.And) else [asked]
         bound = [tree_of(text) for text in self.bindings()]
-        bound += [sizes_renamed(text, self.names) for text in tests]
+        bound += [sizes_renamed(text, self.names) for text in [*self.taken_for_granted(), *tests]]
         told = set(map(ast.unparse, bound)) | self.implied()
         head.test.operand = ast.BoolOp(ast.And(), [*bound, *(t for t in asked if ast.unparse(t) not in told)])
         lines = [
@@ -155,7 +164,7 @@ class SizeFree:
         ]
         function.body[1:1] = lines
         ast.fix_missing_locations(function)
-        space = dict(self.space)
+        space = self.space | {name: getattr(one, way) for name, (one, way) in self.nests.items()}
         with np.errstate(all="ignore"):
             exec(compiled(ast.Module([function], []), self.file.co_filename, "exec"), space)
         call = space[function.name]
@@ -183,9 +192,35 @@ class SizeFree:
         sizes = [sample[name] for sample in self.samples]
         return min(sizes), max(sizes)
 
+    def taken_for_granted(self):
+        """Conditions of machine code that do not hold for all sizes among the samples."""
+        found = {str(c): c for one, way in self.nests.values() if way == CALL for c in one.conditions}
+        spans = {name: self.span(name) for name in self.where}
+        return [f"{text} >= 0" for text, c in found.items() if not is_never_negative(c, spans)]
+
     def implied(self):
         """Conditions that those say already."""
         return {f"len(a{leaf}) == {self.names[name]}" for name, (leaf, _) in self.where.items()}
+
+
+def is_never_negative(dim, spans):
+    """Whether a Dim that is linear in its names is no less than 0 where they lie in these spans; False of others."""
+    if any(len(m) > 1 or not isinstance(u, str) for m in dim.terms for u in m):
+        return False
+    least = {name: spans[name][c < 0] for (name,), c in ((m, c) for m, c in dim.terms.items() if m)}
+    return dim.at(least) >= 0
+
+
+def sized_nests(parts, samples):
+    """{name: (the nest of all sizes that stands there, the attribute of it that is called)}"""
+    found, made, first = {}, {}, parts[0].space
+    key = lambda name: tuple([id(p.space[name].nest) for p in parts])
+    named = lambda kind: [name for name in sorted(parts[0].names) if type(first[name]) is kind]
+    for name in named(SampledNest):
+        if key(name) not in made:
+            made[key(name)] = SampledNest.unified([p.space[name] for p in parts], samples)
+        found[name] = made[key(name)], CALL
+    return found | {name: (made[key(name)], AGAIN) for name in named(SampledAgain)}
 
 
 class _Parts:

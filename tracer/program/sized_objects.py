@@ -7,9 +7,10 @@ import types
 
 import numpy as np
 
+from ...ir.sample import Unalike
 from ..capture.handover import Freeze, Located, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
-from .sized_tree import Unalike, alike, is_sized, sized_constant
+from .sized_tree import alike, is_sized, sized_constant, signed
 
 # of views, what `follow` reads
 VIEWS = {
@@ -53,11 +54,11 @@ def same_object(a, b):
 
 
 class SizedObjects:
-    """The objects of one function. `space` gets those that are the same at all samples, `known` is called with others
-    and gives their expression, or None."""
+    """The objects of one function, of which `space` gets those that are the same at all samples. forms: of the
+    samples."""
 
-    def __init__(self, samples, space, known):
-        self.samples, self.space, self.known = samples, space, known
+    def __init__(self, forms, space):
+        self.forms, self.space = forms, space
 
     def form(self, values, wish="object"):
         """The template of the expression that an object is at the samples; Unalike where there is none."""
@@ -83,7 +84,7 @@ class SizedObjects:
     def differing(self, values, kind):
         first = values[0]
         if kind in (int, float):
-            return ast.Constant(sized_constant(values, self.samples))
+            return ast.Constant(sized_constant(values, self.forms))
         if kind in (tuple, list):
             if any(len(v) != len(first) for v in values):
                 raise Unalike("tuples are of several lengths")
@@ -91,15 +92,12 @@ class SizedObjects:
         if kind is slice:
             return called("slice", [self.form([getattr(v, end) for v in values]) for end in ("start", "stop", "step")])
         if isinstance(first, np.generic) and first.dtype.kind in "iuf" and all(v.dtype == first.dtype for v in values):
-            number = ast.Constant(sized_constant([v.item() for v in values], self.samples))
+            number = ast.Constant(sized_constant([v.item() for v in values], self.forms))
             return called(self.kept(kind, "number_type"), [number])
         if kind in VIEWS:
             parts = [self.form([getattr(v, name) for v in values]) for name in VIEWS[kind]]
             return called(self.kept(remade, "remade"), [self.kept(kind, kind.__name__), *parts])
-        found = self.known(values)
-        if found is None:
-            raise Unalike(f"{kind.__module__}.{kind.__qualname__} differs between sizes")
-        return found
+        raise Unalike(f"{kind.__module__}.{kind.__qualname__} differs between sizes")
 
 
 def called(function, arguments):
@@ -115,6 +113,6 @@ def remade(kind, *parts):
     return made
 
 
-def text_form(texts, samples, signed):
+def text_form(texts, forms):
     """The template of texts of one expression made at several samples."""
-    return alike([signed(ast.parse(text, mode="eval").body) for text in texts], samples)
+    return alike([signed(ast.parse(text, mode="eval").body) for text in texts], forms)

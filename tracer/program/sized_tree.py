@@ -1,101 +1,58 @@
 """Syntax trees that are alike but for numbers, as one tree in which these are expressions of sizes.
 
 `alike` makes it of trees made at several samples: an int or a float that differs becomes a `Constant` whose value is a
-`Dim` or a `SizedNumber`. `filled` writes it out as code, `matches` compares it with a tree made at a further sample.
+`Dim` or a `SizedNumber` (`ir/forms.py`). `filled` writes it out as code, `matches` compares it with a tree made at a further sample.
 """
 
 import ast
-import itertools
-import math
+import contextlib
 
 import numpy as np
 
-from ...ir.dims import Dim, fit
+from ...ir.dims import Dim
+from ...ir.forms import SizedNumber
+from ...ir.sample import Unalike
 
-SCALES = (1, 2, 4, 8, 16, -1, -2, -4)  # bound: numbers that sizes are divided by, and that are divided by sizes
 PLACE = ("lineno", "end_lineno", "col_offset", "end_col_offset")
-LARGEST_DIM = 1 << 40  # bound: sizes that a float is looked through for
+CODE = {  # of the forms of numbers, in Python: the factors are powers of two
+    "{f}{d}": "{f!r} * {d}",
+    "{k}/{d}": "{f!r} / {d}",
+    "{f}sqrt({d})": "{f!r} * math.sqrt({d})",
+    "{k}/sqrt({d})": "{f!r} / math.sqrt({d})",
+}
 
 
-class Unalike(Exception):
-    """What was made at several samples differs in more than sizes."""
+def code_of(x):
+    """A Dim or a SizedNumber as an expression, of Python's numbers."""
+    if isinstance(x, Dim):
+        return str(x)
+    text = CODE[x.form.text].format(f=float(x.factor), d=f"({x.of})")
+    return text if x.dtype == np.float64 else f"np.{x.dtype.name}({text}).item()"
 
 
-class SizedNumber:
-    """A float that is a quotient with a size or a root of one in it: correctly rounded, as the same computation gives
-    it; narrow: to 32 bits."""
-
-    FORMS = {
-        "part": ("{d} / {c}", lambda d, c: d / c),
-        "over": ("{c} / {d}", lambda d, c: c / d),
-        "root": ("math.sqrt({d})", lambda d, c: math.sqrt(d)),
-        "over root": ("{c} / math.sqrt({d})", lambda d, c: c / math.sqrt(d)),
-    }
-    # the size that a number would be of
-    SIZES = {
-        "part": lambda x, c: x * c,
-        "over": lambda x, c: c / x,
-        "root": lambda x, c: x * x,
-        "over root": lambda x, c: (c / x) ** 2,
-    }
-
-    def __init__(self, kind, dim, scale, narrow=False):
-        self.kind, self.dim, self.scale, self.narrow = kind, dim, scale, narrow
-
-    def at(self, sizes):
-        found = self.FORMS[self.kind][1](self.dim.at(sizes), self.scale)
-        return narrowed(found) if self.narrow else found
-
-    def __str__(self):
-        text = self.FORMS[self.kind][0].format(d=f"({self.dim})", c=self.scale)
-        return f"np.float32({text}).item()" if self.narrow else text
-
-
-def narrowed(x):
-    """A float rounded to 32 bits."""
-    return np.float32(x).item()
-
-
-def sized_float(values, samples):
-    """The SizedNumber that floats are at the samples, to the last bit; Unalike where none of those looked for is."""
-    if all(math.isfinite(v) and v for v in values):
-        for narrow in [False, True] if all(narrowed(v) == v for v in values) else [False]:
-            for kind, scale in itertools.product(SizedNumber.FORMS, SCALES):
-                dims = [round_size(SizedNumber.SIZES[kind](v, scale), kind) for v in values]
-                if None in dims:
-                    continue
-                compute, rounded = SizedNumber.FORMS[kind][1], narrowed if narrow else float
-                if any(rounded(compute(d, scale)) != v for d, v in zip(dims, values)):
-                    continue
-                dim = fit(dims, samples)
-                if isinstance(dim, Dim):
-                    return SizedNumber(kind, dim, scale, narrow)
-    raise Unalike(f"the number {values[0]!r} of one size is {other_number(values)!r} of another")
-
-
-def round_size(x, kind):
-    """The size that is meant by a float; None where it is none."""
-    n = round(x) if abs(x) < LARGEST_DIM else 0
-    return n if n > 0 or n and "root" not in kind else None
-
-
-def other_number(values):
-    return next(v for v in values if repr(v) != repr(values[0]))
-
-
-def sized_constant(values, samples):
+def sized_constant(values, forms):
     """What constants of trees are at the samples: one of them, a Dim or a SizedNumber."""
     first = values[0]
     if all(type(v) is type(first) for v in values):
         if all(repr(v) == repr(first) for v in values):
             return first
         if type(first) is int:
-            dim = fit(values, samples)
-            if dim is not None:
-                return dim
+            return forms.size(tuple(values))
         if type(first) is float:
-            return sized_float(values, samples)
-    raise Unalike(f"{first!r} of one size is {other_number(values)!r} of another")
+            return sized_float(values, forms)
+    raise Unalike
+
+
+def sized_float(values, forms):
+    """The SizedNumber that floats are, of 64 bits or of fewer, if they are of fewer."""
+    for dtype in np.float64, np.float32:
+        given = tuple(map(dtype, values))
+        if all(float(x) == v for x, v in zip(given, values)):
+            with contextlib.suppress(Unalike):
+                found = forms.number(given)
+                if isinstance(found, SizedNumber) and found.form.text in CODE:
+                    return found
+    raise Unalike
 
 
 def signed(node):
@@ -125,22 +82,29 @@ def copied_node(node, copied=None):
     return made
 
 
-def alike(trees, samples):
-    """The one tree of several `signed` ones; Unalike where there is none. It is made of the nodes of the first."""
+def alike(trees, forms):
+    """The one tree of several `signed` ones; Unalike where there is none. It is made of the nodes of the first.
+
+    forms: the `ir.forms.Forms` of the samples.
+    """
     first = trees[0]
     if isinstance(first, ast.AST):
         if any(type(t) is not type(first) for t in trees):
             raise Unalike(f"`{text_of(first)}` of one size is `{text_of(other_than(first, trees))}` of another")
         if type(first) is ast.Constant:
-            first.value = sized_constant([t.value for t in trees], samples)
+            values = [t.value for t in trees]
+            try:
+                first.value = sized_constant(values, forms)
+            except Unalike:
+                raise Unalike(f"a number is {forms.told(values)}") from None
             return first
         for field in first._fields:
-            setattr(first, field, alike([getattr(t, field) for t in trees], samples))
+            setattr(first, field, alike([getattr(t, field) for t in trees], forms))
         return first
     if isinstance(first, list):
         if any(len(t) != len(first) for t in trees):
             raise Unalike(f"there are {len(first)} parts of one size and {len(other_than(first, trees))} of another")
-        return [alike(list(parts), samples) for parts in zip(*trees)]
+        return [alike(list(parts), forms) for parts in zip(*trees)]
     if any(t != first for t in trees):
         raise Unalike(f"{first!r} of one size is {next(t for t in trees if t != first)!r} of another")
     return first
@@ -165,7 +129,7 @@ def matches(template, tree, sizes):
         if type(tree) is not ast.Constant:
             return False
         value = template.value
-        value = value.at(sizes) if isinstance(value, Dim | SizedNumber) else value
+        value = number_at(value, sizes)
         return type(value) is type(tree.value) and repr(value) == repr(tree.value)
     if isinstance(template, ast.AST):
         return type(template) is type(tree) and all(
@@ -174,6 +138,13 @@ def matches(template, tree, sizes):
     if isinstance(template, list):
         return len(template) == len(tree) and all(matches(a, b, sizes) for a, b in zip(template, tree))
     return template == tree
+
+
+def number_at(value, sizes):
+    """A constant of a template at some sizes."""
+    if isinstance(value, SizedNumber):
+        return float(value.at(sizes))
+    return value.at(sizes) if isinstance(value, Dim) else value
 
 
 def is_sized(template):
@@ -189,7 +160,7 @@ def filled(node, names, objects=()):
     if type(node) is ast.Constant:
         x = node.value
         if isinstance(x, Dim | SizedNumber):
-            return placed_as(sizes_renamed(str(x), names), node)
+            return placed_as(sizes_renamed(code_of(x), names), node)
         if type(x) in (int, float) and repr(x).startswith("-"):
             return placed_as(ast.UnaryOp(ast.USub(), ast.Constant(-x)), node)
     if type(node) is ast.Name and node.id in objects and type(node.ctx) is ast.Load:
