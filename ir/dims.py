@@ -122,7 +122,7 @@ class Quotient:
         return f"{inner}//{self.divisor}" if inner.isidentifier() else f"({inner})//{self.divisor}"
 
 
-def _order(term: tuple[Monomial, Fraction]) -> tuple[int, str]:
+def _order(term: tuple[Monomial, Fraction | int]) -> tuple[int, str]:
     return -len(term[0]), str(term[0])
 
 

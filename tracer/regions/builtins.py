@@ -27,6 +27,7 @@ from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
+from ..values.sizes import asking, shape_of
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import Variant
@@ -324,6 +325,8 @@ def length_hint(x, default=0, /):
 
 @replaces(len)
 def len_(x, /):
+    if type(x) is TracedArray and asking() is not None and x.shape:
+        return shape_of(x)[0]
     return x.shape[0] if type(x) is BoundedArray else builtins.len(x)
 
 

@@ -23,6 +23,7 @@ from ..values.array_object import ArrayObject
 from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
+from ..values.sizes import asking, plain_key
 from ..values.sparse_matrix import SETTLED, SparseMatrix
 from ..values.storage import current_trace
 from ..values.variant import Variant
@@ -139,6 +140,7 @@ def item(owner, key, whole=True):
     """`owner[key]`."""
     if Variant in (type(owner), type(key)):
         return of_sides(item, (owner, key))
+    key = plain_key(owner, key) if asking() is not None else key
     return item_of_one(owner, key, whole)
 
 
@@ -191,6 +193,7 @@ def set_item(value, owner, key):
     kind = type(owner)
     if Variant in (kind, type(key)):
         return of_sides(lambda to, at: set_item(value, to, at), (owner, key))
+    key = plain_key(owner, key) if asking() is not None else key
     trace = current_trace()
     if set_item_of_instance(owner, key, value):
         return

@@ -17,6 +17,7 @@ from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
+from .sizes import Size
 from .storage import current_trace
 from .weak import HIGH, INT, LOW, PythonInt, dtype_one_by_one, keys_kept, literal_within, number_key
 
@@ -48,6 +49,8 @@ def read(x):
         return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
+    if kind is Size:
+        return PythonInt(x.value), int
     if isinstance(x, np.generic):
         return Lit(x, Tensor((), checked(x.dtype))), number_key(x.dtype)
     if isinstance(x, np.ndarray) or is_device_array(x):
