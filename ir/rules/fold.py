@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core import Constant, Lit, Value
+from ..exactness import ALL_SIZES
 from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or
 from ..ops.shape import constant, iota
 from ..pattern import Pat, holes
@@ -40,7 +41,7 @@ def array(x):
     if isinstance(x, Value) and x.eqn is not None:
         if x.eqn.op is constant:
             return x.eqn.attrs["value"].array
-        if x.eqn.op is iota:
+        if x.eqn.op is iota and not ALL_SIZES.get():  # of the size of some array
             return iota.body(**x.eqn.attrs)
     return None
 
