@@ -36,12 +36,14 @@ def array(x):
     """The small array x is known to be, or None."""
     if x.type.size > SMALL:
         return None
+    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant:
+        return x.eqn.attrs["value"].array
+    if x.type.shape and ALL_SIZES.get():  # it may be of the size of an argument
+        return None
     if isinstance(x, Lit):
         return np.full(x.type.shape, x.value)
     if isinstance(x, Value) and x.eqn is not None:
-        if x.eqn.op is constant:
-            return x.eqn.attrs["value"].array
-        if x.eqn.op is iota and not ALL_SIZES.get():  # of the size of some array
+        if x.eqn.op is iota:
             return iota.body(**x.eqn.attrs)
     return None
 
