@@ -1,5 +1,7 @@
 """Equations on known numbers become numbers, computed by the op's own NumPy body."""
 
+import contextvars
+
 import numpy as np
 
 from ..core import Constant, Lit, Value
@@ -11,6 +13,7 @@ from ..rewrite import RuleSet
 from ..types import type_of
 
 SMALL = 64  # bound: elements of an array that may be computed while compiling
+OF_ALL_SIZES = contextvars.ContextVar("of_all_sizes", default=False)  # whether a size may be another in a program alike
 
 SAME_OF_SPLAT = (reduce_and, reduce_or, reduce_max, reduce_min, argmax, argmin)
 
@@ -32,9 +35,13 @@ def uniform_value(x):
     return x.value if isinstance(x, Lit) else None
 
 
+def is_constant(x):
+    return isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant
+
+
 def array(x):
     """The small array x is known to be, or None."""
-    if x.type.size > SMALL:
+    if x.type.size > SMALL or OF_ALL_SIZES.get() and x.type.size > 1 and not is_constant(x):
         return None
     if isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant:
         return x.eqn.attrs["value"].array

@@ -14,6 +14,8 @@ from ...autodiff import checkpoints
 from ...ir.core import Func
 from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
+from ...ir.rules.fold import OF_ALL_SIZES
+from ...ir.setting import set_within
 from ...ir.types import Tensor
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY
@@ -94,6 +96,7 @@ def traced(entry, kinds, asked):
         checkpoints.room(compiled.memory, kept),
         exactly(compiled.exact),
         promoting(compiled.promote),
+        set_within(OF_ALL_SIZES, True),
     ):
         choices = Speculation(isolation.Withheld(), (), not entry.falls_back())
         found = entry.attempt(kinds, choices, entry.changing())
@@ -105,9 +108,10 @@ def traced(entry, kinds, asked):
     entry.place_constants(captured)
     seconds = time.perf_counter()
     applying = rules.applying(stated, compiled.exact)
-    func = optimise(
-        captured.func, exact=compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded
-    )
+    with set_within(OF_ALL_SIZES, True):
+        func = optimise(
+            captured.func, exact=compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded
+        )
     func = asked.settled(func)
     captured.func = asked.settled(captured.func)
     del captured.inputs[len(captured.inputs) - len(asked.params) :]
