@@ -1,6 +1,8 @@
 """ufunc.reduce, accumulate, reduceat, outer and at: by the op made for it, else by pairs, else one element after
 another."""
 
+import math
+
 import numpy as np
 
 from ...ir.core import Lit
@@ -18,6 +20,7 @@ from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
+from ..values.sizes import Size, asking, shape_of
 from ..values.slicing import basic
 from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced
@@ -81,6 +84,14 @@ made_for(np.bitwise_or,   "biu",  r.reduce_or)
 made_for(np.bitwise_xor,  "biu",  r.reduce_xor)
 made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 # fmt: on
+
+
+def elements(a, axes):
+    """How many elements each result over `axes` is made of: a number, or the value that stands for it in a program of
+    all sizes."""
+    sizes = a.shape if asking() is None else shape_of(a)
+    count = math.prod([sizes[d] for d in axes])
+    return count.value if type(count) is Size else count
 
 
 def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
