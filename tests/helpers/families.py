@@ -28,6 +28,7 @@ import random_numpy
 import random_objects
 import random_outside
 import random_rotations
+import random_sizes
 import random_strangers
 import random_subclasses
 import random_tools
@@ -97,6 +98,7 @@ FAMILIES = {
     "histories": random_histories.run,
     "lists": random_lists.run,
     "growing": random_growing.run,
+    "sizes": random_sizes.run,
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),

@@ -22,41 +22,47 @@ TO_VECTOR = (  # {x} an array of one axis, {y} another, {q} of two
     "np.tanh({x})", "{x} * s", "{x} + {y}", "{x} - {x}.mean()", "{x}[::-1]", "np.cumsum({x})", "np.sort({x})", "{x}[1:]", "{x}[:-1]", "{x}[::2]",
     "np.diff({x})", "np.concatenate([{x}, {y}])", "{x}[:len({x}) // 2]", "{x}[len({y}):]", "np.where({x} > 0, {x}, s)", "{x} / (len({x}) + 1)",
     "np.convolve({x}, np.array([0.25, 0.5, 0.25]), mode='same')", "np.convolve({x}, {y})", "np.repeat({x}, 2)", "np.roll({x}, 1)",
-    "np.pad({x}, 1)", "np.pad({x}, (0, 2), mode='edge')", "np.arange(len({x})) * 0.5", "np.zeros(len({x}))", "np.linspace(0, 1, {x}.size)", "np.ones({x}.shape) * s",
-    "np.full_like({x}, s)", "{x}.copy()", "{q} @ {x}", "{x} @ {q}", "{q}.sum(axis=0)", "{q}.mean(axis=1)", "{q}.ravel()", "{q}[:, 0]", "{q}[0]",
-    "{q}[-1] + {x}", "np.diag({q})", "{x}[np.argsort(-{x})]", "np.maximum({x}, {y})", "{x} * {y}", "{x} - {y}[:{x}.size]", "np.stack([{x}, {x}]).sum(axis=0)",
-    "np.concatenate([{x}[:1], {x}])", "np.interp({x}, np.arange(4.0), np.ones(4))", "{x}.reshape(2, -1)[0]", "{x}.reshape(-1)",
-    "np.array([v * 2 for v in {x}])", "np.array([{x}[i] for i in range(len({x}))])", "np.cumprod({x} * 0.5)", "{x}[{x} > 0]", "np.append({x}, s)",
-    "np.linalg.solve({x}[:, None] * {x} + np.eye(len({x})) * 9, {x})", "np.flip({x}) * np.arange({x}.shape[0])", "{x}[-len({x}) // 2:]", "np.insert({x}, 0, s)",
-    "np.lib.stride_tricks.sliding_window_view({x}, 3).sum(axis=1)", "np.abs(np.fft.rfft({x}))", "{x}[np.arange(len({x})) % 2 == 0]", "{x}[min(len({x}), 3):]",
-    "np.hstack([{x}, np.zeros(max(0, 5 - len({x})))])", "np.tile({x}, 2)", "np.minimum.accumulate({x})", "np.array_split({x}, 2)[1]", "np.zeros(len({x}) + len({y}))",
+    "np.pad({x}, 1)", "np.pad({x}, (0, 2), mode='edge')", "np.arange(len({x})) * 0.5", "np.zeros(len({x}))", "np.linspace(0, 1, {x}.size)",
+    "np.ones({x}.shape) * s", "np.full_like({x}, s)", "{x}.copy()", "{q} @ {x}", "{x} @ {q}", "{q}.sum(axis=0)", "{q}.mean(axis=1)",
+    "{q}.ravel()", "{q}[:, 0]", "{q}[0]", "{q}[-1] + {x}", "np.diag({q})", "{x}[np.argsort(-{x})]", "np.maximum({x}, {y})", "{x} * {y}",
+    "{x} - {y}[:{x}.size]", "np.stack([{x}, {x}]).sum(axis=0)", "np.concatenate([{x}[:1], {x}])", "np.interp({x}, np.arange(4.0), np.ones(4))",
+    "{x}.reshape(2, -1)[0]", "{x}.reshape(-1)", "np.array([v * 2 for v in {x}])", "np.array([{x}[i] for i in range(len({x}))])",
+    "np.cumprod({x} * 0.5)", "{x}[{x} > 0]", "np.append({x}, s)", "np.linalg.solve({x}[:, None] * {x} + np.eye(len({x})) * 9, {x})",
+    "np.flip({x}) * np.arange({x}.shape[0])", "{x}[-len({x}) // 2:]", "np.insert({x}, 0, s)",
+    "np.lib.stride_tricks.sliding_window_view({x}, 3).sum(axis=1)", "np.abs(np.fft.rfft({x}))", "{x}[np.arange(len({x})) % 2 == 0]",
+    "{x}[min(len({x}), 3):]", "np.hstack([{x}, np.zeros(max(0, 5 - len({x})))])", "np.tile({x}, 2)", "np.minimum.accumulate({x})",
+    "np.array_split({x}, 2)[1]", "np.zeros(len({x}) + len({y}))",
 )  # fmt: skip
 TO_ROWS = (
     "np.outer({x}, {y})", "{q}.T", "{q} * s", "{q} @ {q}.T", "{q} + {x}", "{x}[:, None] - {y}", "np.eye(len({x}))", "np.tril({q})", "{q}[1:]",
-    "{q}[:, ::-1]", "np.vstack([{q}, {q}])", "{x}.reshape(-1, 1)", "{q} / {q}.shape[0]", "np.zeros((len({x}), 2))", "np.exp(-({x}[:, None] - {x}) ** 2)",
-    "{q}.reshape({q}.shape[1], {q}.shape[0])", "np.column_stack([{x}, {x}])", "{q} - {q}.max(axis=-1, keepdims=True)", "{q}.copy()", "{x}[None] * {x}[:, None]",
-    "np.broadcast_to({x}, (2, len({x}))) * 1.0", "{q}[:2] * 2",
+    "{q}[:, ::-1]", "np.vstack([{q}, {q}])", "{x}.reshape(-1, 1)", "{q} / {q}.shape[0]", "np.zeros((len({x}), 2))",
+    "np.exp(-({x}[:, None] - {x}) ** 2)", "{q}.reshape({q}.shape[1], {q}.shape[0])", "np.column_stack([{x}, {x}])",
+    "{q} - {q}.max(axis=-1, keepdims=True)", "{q}.copy()", "{x}[None] * {x}[:, None]", "np.broadcast_to({x}, (2, len({x}))) * 1.0", "{q}[:2] * 2",
 )  # fmt: skip
 TO_NUMBER = (
-    "{x}.sum()", "{x}.mean()", "{x}.max()", "{x} @ {x}", "{x}[0]", "{x}[-1]", "np.linalg.norm({x})", "{x}.std()", "{q}.sum()", "np.prod({x})", "{x}.argmax()",
-    "(float({x}.sum()) if len({x}) else 0.25)", "{x}[len({x}) // 2]", "{x} @ {y}", "np.median({x})", "{q}.trace()", "np.count_nonzero({x} > 0)", "np.max({x}, initial=0.0)",
+    "{x}.sum()", "{x}.mean()", "{x}.max()", "{x} @ {x}", "{x}[0]", "{x}[-1]", "np.linalg.norm({x})", "{x}.std()", "{q}.sum()", "np.prod({x})",
+    "{x}.argmax()", "(float({x}.sum()) if len({x}) else 0.25)", "{x}[len({x}) // 2]", "{x} @ {y}", "np.median({x})", "{q}.trace()",
+    "np.count_nonzero({x} > 0)", "np.max({x}, initial=0.0)",
 )  # fmt: skip
 OF_SIZES = (
-    "len({x})", "{x}.size", "{x}.shape[0]", "{q}.shape[1]", "len({x}) // 2", "len({x}) % 3", "len({x}) * 2 + 1", "1 / np.sqrt(len({x}) + 1)", "len({x}) * 0.5",
-    "len({x}) - len({y})", "min(len({x}), 6)", "max(len({x}), len({y}))", "{x}.nbytes", "len({x}) ** 2", "float(len({x}))", "np.log(len({x}) + 1.0)",
-    "abs(len({x}) - 5)", "divmod(len({x}), 4)[1]", "int(np.sqrt(len({x})))", "len({x}).bit_length()", "{q}.size // max({q}.shape[0], 1)", "-len({x})",
-    "(len({x}) + 3) // 4 * 4", "len({x}[1:])", "int({x}.shape == {y}.shape)", "len(f'{{len({x})}}')", "{{3: 1.5, 7: 2.5}}.get(len({x}), 0.5)", "1.0 / (len({x}) or 1)",
-    "sum(range(len({x})))", "np.float32(len({x}))", "len({x}) & 1", "len({x}) << 1", "bool(len({x}))", "len([0] * len({x}))", "round(len({x}) / 3)",
+    "len({x})", "{x}.size", "{x}.shape[0]", "{q}.shape[1]", "len({x}) // 2", "len({x}) % 3", "len({x}) * 2 + 1", "1 / np.sqrt(len({x}) + 1)",
+    "len({x}) * 0.5", "len({x}) - len({y})", "min(len({x}), 6)", "max(len({x}), len({y}))", "{x}.nbytes", "len({x}) ** 2", "float(len({x}))",
+    "np.log(len({x}) + 1.0)", "abs(len({x}) - 5)", "divmod(len({x}), 4)[1]", "int(np.sqrt(len({x})))", "len({x}).bit_length()",
+    "{q}.size // max({q}.shape[0], 1)", "-len({x})", "(len({x}) + 3) // 4 * 4", "len({x}[1:])", "int({x}.shape == {y}.shape)",
+    "len(f'{{len({x})}}')", "{{3: 1.5, 7: 2.5}}.get(len({x}), 0.5)", "1.0 / (len({x}) or 1)", "sum(range(len({x})))", "np.float32(len({x}))",
+    "len({x}) & 1", "len({x}) << 1", "bool(len({x}))", "len([0] * len({x}))", "round(len({x}) / 3)",
 )  # fmt: skip
 TESTS = (
-    "len({x}) > 4", "len({x}) % 2 == 0", "len({x}) == len({y})", "{x}.size", "not len({x})", "{x}.shape == {y}.shape", "len({x}) in (3, 5, 8)", "len({x}) < 10 and s > 0",
-    "len({x}) >= {q}.shape[1]", "s > 0", "{x}.sum() > 0", "len({x}) + len({y}) > 12", "{q}.shape[0] == {q}.shape[1]", "2 <= len({x}) <= 16", "len({x}) != 7", "{x}.ndim == 1",
-    "(len({x}) - 1) % 3 == 0", "len({x}) // 4 == 2", "len({x}) > 30 or len({y}) < 3", "len({x}) * len({y}) > 50",
+    "len({x}) > 4", "len({x}) % 2 == 0", "len({x}) == len({y})", "{x}.size", "not len({x})", "{x}.shape == {y}.shape", "len({x}) in (3, 5, 8)",
+    "len({x}) < 10 and s > 0", "len({x}) >= {q}.shape[1]", "s > 0", "{x}.sum() > 0", "len({x}) + len({y}) > 12", "{q}.shape[0] == {q}.shape[1]",
+    "2 <= len({x}) <= 16", "len({x}) != 7", "{x}.ndim == 1", "(len({x}) - 1) % 3 == 0", "len({x}) // 4 == 2", "len({x}) > 30 or len({y}) < 3",
+    "len({x}) * len({y}) > 50",
 )  # fmt: skip
 STORES = (
-    "{x} += 1", "{x} *= s", "{x}[0] = s", "{x}[-1] = t", "{x}[1:-1] = {x}[2:]", "{x}[1:] = {x}[:-1]", "{x}[::2] *= 0.5", "{x}[{x} > 0] = s", "{x}[...] = {x}[::-1].copy()",
-    "{q}[0] += 1", "{q}[:, -1] = t", "{x}[: len({x}) // 2] -= s", "w = {x}[1:]\nw *= 0.5", "np.add({x}, s, out={x})", "{x}[len({x}) // 2] += 1", "{x} -= {y}", "{x}[:3] = 0",
-    "{x}[1:-1] = ({x}[:-2] + {x}[2:]) * 0.5", "{q} *= 2", "{q}[:, 0] = {x}", "np.add.at({x}, np.array([0, 0]), s)", "{x}.sort()", "{x}.fill(s)",
+    "{x} += 1", "{x} *= s", "{x}[0] = s", "{x}[-1] = t", "{x}[1:-1] = {x}[2:]", "{x}[1:] = {x}[:-1]", "{x}[::2] *= 0.5", "{x}[{x} > 0] = s",
+    "{x}[...] = {x}[::-1].copy()", "{q}[0] += 1", "{q}[:, -1] = t", "{x}[: len({x}) // 2] -= s", "w = {x}[1:]\nw *= 0.5",
+    "np.add({x}, s, out={x})", "{x}[len({x}) // 2] += 1", "{x} -= {y}", "{x}[:3] = 0", "{x}[1:-1] = ({x}[:-2] + {x}[2:]) * 0.5", "{q} *= 2",
+    "{q}[:, 0] = {x}", "np.add.at({x}, np.array([0, 0]), s)", "{x}.sort()", "{x}.fill(s)",
 )  # fmt: skip
 LOOPS = (
     "for i in range(len({x})):\n    t = t * 0.5 + {x}[i]",
@@ -77,8 +83,14 @@ LOOPS = (
     "for i in range(len({x}) // 2):\n    {x}[i], {x}[-1 - i] = {x}[-1 - i], {x}[i]",
     "for i in range(len({x})):\n    {x}[i:] *= 0.9",
 )  # fmt: skip
-REFUSALS = ("if len({x}) < 2:\n    raise ValueError(f'too few: {{len({x})}}')", "assert len({x}) != 5", "if len({x}) == 8:\n    return t", "assert len({x}) == len({y})")
-RESULTS = ("{x}", "{x}", "{q}", "t", "t", "{x}[1:]", "{x}.shape", "len({x})", "{{'x': {x}, 'n': len({x})}}", "[{x}, t]", "{x} * 2", "{q}.shape", "({x}, {y})")
+REFUSALS = (
+    "if len({x}) < 2:\n    raise ValueError(f'too few: {{len({x})}}')", "assert len({x}) != 5", "if len({x}) == 8:\n    return t",
+    "assert len({x}) == len({y})",
+)  # fmt: skip
+RESULTS = (
+    "{x}", "{x}", "{q}", "t", "t", "{x}[1:]", "{x}.shape", "len({x})", "{{'x': {x}, 'n': len({x})}}", "[{x}, t]", "{x} * 2", "{q}.shape",
+    "({x}, {y})",
+)  # fmt: skip
 
 
 class Program:
