@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.sample import Unalike
 from ..capture.handover import Freeze, Located, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
-from .sized_tree import alike, is_sized, sized_constant, signed
+from .sized_tree import alike, is_sized, signed, sized_constant
 
 # of views, what `follow` reads
 VIEWS = {

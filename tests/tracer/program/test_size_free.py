@@ -5,13 +5,13 @@ import copy
 
 import numpy as np
 import pytest
-from sized import SAMPLES, Sized, rows, square, vector, vectors
+from sized import Sized, rows, square, vector, vectors
 
-from wengert import grad, jit, value_and_grad
+from wengert import grad, value_and_grad
 from wengert.ir.dims import Dim
 from wengert.ir.forms import Forms
 from wengert.ir.sample import Unalike
-from wengert.tracer.program.numpy_call import MISS, finished, raw
+from wengert.tracer.program.numpy_call import MISS, raw
 from wengert.tracer.program.size_free import SizeFree, is_never_negative, size_free
 from wengert.tracer.program.sized_objects import SizedObjects, same_object
 from wengert.tracer.program.sized_tree import alike, filled, matches, signed
