@@ -20,7 +20,6 @@ from ...ir.types import Tensor
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY
 from ..capture.suspended import refuse_generator
-from ..common.errors import WengertError
 from ..guards import isolation, patched_numpy
 from ..program.specialisation import Specialisation
 from ..regions.budget import limited
