@@ -102,6 +102,7 @@ class NewShapes(Generalising):
             shape = here.shapes[full] = ShapeTally(full)
             if len(here.shapes) > KEPT:
                 del here.shapes[next(iter(here.shapes))]
+        shape.due = shape.due or here.sizing.is_exact(types)
         if self.generalised(here, types, sibling, eager or not soon):
             raise NewShape(shape, here.sizing, here)
         if soon and not shape.is_due(cost):

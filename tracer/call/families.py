@@ -45,6 +45,11 @@ class Sizing:
         sizes = lambda s: s.family.names.sizes_of(types)
         return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
 
+    def is_exact(self, types):
+        """Whether a family leaves these sizes to a program of their own."""
+        known = self.fitting(types)
+        return known is not None and known.sizes(types) in known.exact
+
     def is_time(self, cost, traces, observed, eager):
         """Whether one is to be looked for, which takes so many traces. eager: there is no plain Python for such
         calls."""
@@ -114,7 +119,7 @@ class Symbolic:
     def counted(self, made):
         """A NumPyCall that does what another does, and knows which sizes recur: of those whose calls have taken as long
         as a program of their own would, it says MISS."""
-        inner, spent, exact, cost = made.call, self.spent, self.exact, self.cost
+        inner, spent, exact = made.call, self.spent, self.exact
         at = [(len(made.reads) + leaf, axis) for leaf, axis in self.family.names.names.values()]
         clock = time.perf_counter
 
@@ -127,7 +132,7 @@ class Symbolic:
             if out is not MISS:
                 calls, seconds = spent.get(sizes, (0, 0.0))
                 spent[sizes] = calls + 1, (seconds := seconds + clock() - start)
-                if seconds >= cost:
+                if seconds >= self.cost:
                     exact.add(sizes)
             return out
 
@@ -176,7 +181,7 @@ class Generalising:
         sizing, observed, cost = here.sizing, self.observed(here, types), trace_cost(sibling)
         eager = eager or self.compiled.dynamic is not None
         known = sizing.fitting(types)
-        if types not in observed or known is not None and self.sizes_are_exact(known, types):
+        if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
             return False
         if known is not None:
             if not sizing.is_time(cost, WIDER, len(observed), eager):
@@ -191,10 +196,6 @@ class Generalising:
             return False
         made = self.generalise(here, observed, sibling)
         return made is not None and made.free is not None and made.family.serves(types) is not None
-
-    def sizes_are_exact(self, known, types):
-        """Whether a family leaves these sizes to a program of their own, or another call that it does not answer."""
-        return known.sizes(types) in known.exact or known.family.serves(types) is not None
 
     def generalise(self, here, observed, sibling):
         """The Symbolic of calls of these types, None where there is none."""
