@@ -19,6 +19,6 @@ from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "StatementClock", "Statements", "by_python",
-    "at_most", "callable_of", "control", "emit", "fused", "has_statements", "identifier", "is_loop_free", "once_callable",
-    "quick_callable", "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
+    "at_most", "callable_of", "control", "emit", "fused", "has_statements", "identifier", "is_loop_free",
+    "once_callable", "quick_callable", "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from compare import agree
 
 from wengert import jit
+from wengert.tracer.guards.guard import Read
 from wengert.tracer.program.numpy_call import MISS
 from wengert.tracer.program.size_free import SizeFree
 
@@ -40,7 +41,7 @@ class Sized:
             assert self.made.agrees(self.version(sample), sample), sample
 
     def inputs(self):
-        return [x.get() if hasattr(x, "get") else x.value for x in self.made.inputs]
+        return [x.get() if isinstance(x, Read) else x for x in self.made.inputs]
 
     def check(self, sizes, rtol=1e-12):
         """The results and the arguments left behind are plain Python's at all these sizes."""

@@ -15,6 +15,7 @@ is written last.
 
 import ast
 import copy
+import itertools
 import math
 from collections.abc import Mapping
 
@@ -31,6 +32,8 @@ from .numpy_call import NumPyCall, finished, says_miss
 from .sized_objects import SizedObjects, same_object, text_form
 from .sized_tree import alike, filled, matches, signed, sizes_renamed
 
+# which of two sizes is larger: signs of differences, and what says so
+ORDERS = (({1}, ">"), ({-1}, "<"), ({0}, "=="), ({0, 1}, ">="), ({0, -1}, "<="), ({1, -1}, "!="))
 CALL, AGAIN = "function", "again"
 HELD_OUT = 4  # bound: samples from which the last one is none that the expressions are found by, but checks them
 
@@ -46,13 +49,14 @@ class SizeFree:
 
     versions: Specialisations of one program, one at each sample: name of a size -> int; types: the Python types of the
     leaves of a call, None where they are not told before; where: name -> (place of a leaf in the call, axis) that has
-    this size; form: `finished` or `raw`.
+    this size, or as much more or less in all samples; form: `finished` or `raw`.
     """
 
     def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished):
         self.types, self.where, self.form = list(types), dict(where), form
         self.names = {name: f"size_{name}" for name in self.where}
         self.inputs = versions[0].captured.inputs
+        self.more = {name: size_at(versions[0], at) - samples[0][name] for name, at in self.where.items()}
         self.ranks = {leaf: versions[0].func.params[leaf].type.ndim for leaf, _ in self.where.values()}
         direct = [_Parts(self.direct(version, sample)) for version, sample in zip(versions, samples, strict=True)]
         self.samples = list(map(dict, samples))
@@ -65,10 +69,9 @@ class SizeFree:
 
     def direct(self, version, sample):
         """The function of one version, made as for any size."""
-        params = version.func.params
-        for name, (leaf, axis) in self.where.items():
-            if params[leaf].type.shape[axis] != sample[name]:
-                raise ValueError(f"argument {leaf} is {params[leaf].type} where {name} is {sample[name]}")
+        for name, at in self.where.items():
+            if size_at(version, at) != sample[name] + self.more[name]:
+                raise ValueError(f"argument {at[0]} has the size {size_at(version, at)} where {name} is {sample[name]}")
         if not same_inputs(self.inputs, version.captured.inputs):
             raise Unalike("arrays made or read outside of the program differ between sizes")
         if version.effects or has_small(version.func):
@@ -77,7 +80,7 @@ class SizeFree:
             if not is_loop_free(version.decided, has_statements):
                 raise Unalike("a part of it is no call of NumPy's")
             alone = copy.copy(version)  # what it takes in comes behind the leaves, wherever it does in a set
-            alone.places = range(len(params))
+            alone.places = range(len(version.func.params))
             made = self.form(alone, self.types)
         if made is None:
             raise Unalike("a call does more than compute")
@@ -98,7 +101,7 @@ class SizeFree:
             raise Unalike("other objects are named")
         self.space = {name: first.space[name] for name in first.names if self.stays(name, parts)}
         self.nests = sized_nests(parts, samples)
-        held = SizedObjects(forms, self.space)
+        held = SizedObjects(forms, self.space, {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)})
         for name in sorted(first.names - self.space.keys() - self.nests.keys()):
             recipes = [p.call.recipes.get(name) for p in parts]
             if None in recipes:
@@ -127,7 +130,8 @@ class SizeFree:
         return same
 
     def is_for(self, parts, sample):
-        if parts.names != self.space.keys() & parts.names | self.nests.keys() | self.objects.keys() | self.made_once.keys():
+        told = self.nests.keys() | self.objects.keys() | self.made_once.keys()
+        if parts.names - self.space.keys() != told:
             return False
         if not all(one.extended(parts.space[name], sample) for name, (one, way) in self.nests.items() if way == CALL):
             return False
@@ -181,10 +185,14 @@ class SizeFree:
             for name, (of, axis) in self.where.items():
                 if of == leaf:
                     text = f"len(a{leaf})" if rank == 1 else f"a{leaf}.shape[{axis}]"
+                    text += f" - {self.more[name]}".replace("- -", "+ ") if self.more[name] else ""
                     least, most = self.span(name)
                     texts.append(f"{least} <= ({self.names[name]} := {text}) <= {most}")
                     step = math.gcd(*(s[name] - least for s in self.samples))
                     texts += [f"{self.names[name]} % {step} == {least % step}"] if step > 1 else []
+        for a, b in itertools.combinations(self.names, 2):
+            seen = {(s[a] > s[b]) - (s[a] < s[b]) for s in self.samples}
+            texts += [f"{self.names[a]} {sign} {self.names[b]}" for signs, sign in ORDERS if signs == seen]
         return texts
 
     def span(self, name):
@@ -200,7 +208,7 @@ class SizeFree:
 
     def implied(self):
         """Conditions that those say already."""
-        return {f"len(a{leaf}) == {self.names[name]}" for name, (leaf, _) in self.where.items()}
+        return {f"len(a{leaf}) == {self.names[name]}" for name, (leaf, _) in self.where.items() if not self.more[name]}
 
 
 def is_never_negative(dim, spans):
@@ -232,10 +240,15 @@ class _Parts:
         self.names = {name for name in found if name in self.space}
 
 
+def size_at(version, at):
+    """The size of an argument: at is (leaf, axis)."""
+    return version.func.params[at[0]].type.shape[at[1]]
+
+
 def same_inputs(ours, others):
     """Whether what programs take in from outside is the same."""
-    told = lambda x: x.place if isinstance(x, Read) else id(x)
-    return [*map(told, ours)] == [*map(told, others)]
+    same = lambda x, y: x.place == y.place if isinstance(x, Read) and isinstance(y, Read) else same_object(x, y)
+    return len(ours) == len(others) and all(map(same, ours, others))
 
 
 def same_places(a, b):

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.sample import Unalike
 from ..capture.handover import Freeze, Located, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
-from .sized_tree import alike, is_sized, sized_constant, signed
+from .sized_tree import alike, is_sized, signed, sized_constant
 
 # of views, what `follow` reads
 VIEWS = {
@@ -55,10 +55,10 @@ def same_object(a, b):
 
 class SizedObjects:
     """The objects of one function, of which `space` gets those that are the same at all samples. forms: of the
-    samples."""
+    samples; taken: names that mean something in the function."""
 
-    def __init__(self, forms, space):
-        self.forms, self.space = forms, space
+    def __init__(self, forms, space, taken=()):
+        self.forms, self.space, self.taken = forms, space, taken
 
     def form(self, values, wish="object"):
         """The template of the expression that an object is at the samples; Unalike where there is none."""
@@ -76,7 +76,7 @@ class SizedObjects:
         name = next((k for k, y in self.space.items() if y is x), None)
         if name is None:
             name, n = wish, 1
-            while name in self.space:
+            while name in self.space or name in self.taken:
                 name, n = f"{wish}_{n}", n + 1
             self.space[name] = x
         return ast.Name(name, ast.Load())

@@ -1,7 +1,8 @@
 """Syntax trees that are alike but for numbers, as one tree in which these are expressions of sizes.
 
 `alike` makes it of trees made at several samples: an int or a float that differs becomes a `Constant` whose value is a
-`Dim` or a `SizedNumber` (`ir/forms.py`). `filled` writes it out as code, `matches` compares it with a tree made at a further sample.
+`Dim` or a `SizedNumber` (`ir/forms.py`). `filled` writes it out as code, `matches` compares it with a tree made at a
+further sample.
 """
 
 import ast
