@@ -13,7 +13,7 @@ import numpy as np
 from compare import agree
 from draws import Found, apart, attempt, function, print_seeds, shaky
 
-from wengert import jit
+from wengert import grad, jit
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 25, 31, 32, 40)
 OTHER = ("n", "n", "n", "n + 1", "n - 1", "2*n", "m", "m", "3", "n//2")  # how long b is
@@ -31,18 +31,33 @@ TO_VECTOR = (  # {x} an array of one axis, {y} another, {q} of two
     "np.flip({x}) * np.arange({x}.shape[0])", "{x}[-len({x}) // 2:]", "np.insert({x}, 0, s)",
     "np.lib.stride_tricks.sliding_window_view({x}, 3).sum(axis=1)", "np.abs(np.fft.rfft({x}))", "{x}[np.arange(len({x})) % 2 == 0]",
     "{x}[min(len({x}), 3):]", "np.hstack([{x}, np.zeros(max(0, 5 - len({x})))])", "np.tile({x}, 2)", "np.minimum.accumulate({x})",
-    "np.array_split({x}, 2)[1]", "np.zeros(len({x}) + len({y}))",
+    "np.array_split({x}, 2)[1]", "np.zeros(len({x}) + len({y}))", "np.gradient({x})", "np.hanning(len({x})) * {x}",
+    "np.fft.fftfreq(len({x}) + 1)", "np.abs(np.fft.fft({x}))", "np.kron({x}, np.array([1.0, 2.0]))", "np.linspace(s, 1, len({x}) + 2)",
+    "np.array_split({x}, 3)[0]", "np.split({x}, 2)[1]", "{x}.reshape(-1, 2)[:, 1]", "np.take({x}, [0, -1])", "np.resize({x}, 7)", "{x}[::3]",
+    "{x}[1::2]", "{x}[::-2]", "{x}[len({x}) // 3 : 2 * len({x}) // 3]", "np.convolve({x}, np.ones(3), mode='valid')",
+    "np.partition({x}, len({x}) // 2)", "np.searchsorted(np.sort({x}), {y})", "np.arange(len({x}), 0, -1) / 3", "np.average({q}, axis=0)",
+    "{q}.var(axis=0)", "np.linalg.eigvalsh({q} @ {q}.T)", "np.einsum('ij,ij->i', {q}, {q})", "np.quantile({x}, [0.25, 0.5])",
+    "np.vander({x}, 3)[:, 0]", "{x}[-3:]", "{x}[3:-3]", "np.where(np.arange(len({x})) < len({x}) // 2, {x}, s)", "np.unique(np.round({x}))",
+    "np.delete({x}, 0)", "np.ediff1d({x})", "{x}.clip(-1, len({x}))",
 )  # fmt: skip
 TO_ROWS = (
     "np.outer({x}, {y})", "{q}.T", "{q} * s", "{q} @ {q}.T", "{q} + {x}", "{x}[:, None] - {y}", "np.eye(len({x}))", "np.tril({q})", "{q}[1:]",
     "{q}[:, ::-1]", "np.vstack([{q}, {q}])", "{x}.reshape(-1, 1)", "{q} / {q}.shape[0]", "np.zeros((len({x}), 2))",
     "np.exp(-({x}[:, None] - {x}) ** 2)", "{q}.reshape({q}.shape[1], {q}.shape[0])", "np.column_stack([{x}, {x}])",
-    "{q} - {q}.max(axis=-1, keepdims=True)", "{q}.copy()", "{x}[None] * {x}[:, None]", "np.broadcast_to({x}, (2, len({x}))) * 1.0", "{q}[:2] * 2",
+    "{q} - {q}.max(axis=-1, keepdims=True)", "{q}.copy()", "{x}[None] * {x}[:, None]", "np.broadcast_to({x}, (2, len({x}))) * 1.0",
+    "np.tri(len({x}))", "np.rot90({q})", "np.linalg.inv({q} @ {q}.T + 9 * np.eye({q}.shape[0]))", "np.triu({q}, 1)",
+    "{x}.reshape(len({x}) // 2, -1)", "{q}[::2, 1:]", "np.pad({q}, ((1, 0), (0, 2)))", "np.cumsum({q}, axis=1)", "np.diff({q}, axis=0)",
+    "np.block([[{q}, {q}], [{q}, {q}]])", "np.linalg.cholesky({q} @ {q}.T + 9 * np.eye({q}.shape[0]))", "np.sort({q}, axis=0)",
+    "np.meshgrid({x}, {y})[0]", "np.indices(({x}.size, 2))[0] * s", "np.swapaxes({q}[None], 0, 2)[..., 0]", "{q}[:2] * 2",
 )  # fmt: skip
 TO_NUMBER = (
     "{x}.sum()", "{x}.mean()", "{x}.max()", "{x} @ {x}", "{x}[0]", "{x}[-1]", "np.linalg.norm({x})", "{x}.std()", "{q}.sum()", "np.prod({x})",
     "{x}.argmax()", "(float({x}.sum()) if len({x}) else 0.25)", "{x}[len({x}) // 2]", "{x} @ {y}", "np.median({x})", "{q}.trace()",
-    "np.count_nonzero({x} > 0)", "np.max({x}, initial=0.0)",
+    "np.count_nonzero({x} > 0)", "np.max({x}, initial=0.0)", "np.quantile({x}, 0.3)", "np.percentile({x}, 90)", "{x}.var(ddof=1)",
+    "np.trapezoid({x})", "np.ptp({x})", "np.linalg.det({q} @ {q}.T + np.eye({q}.shape[0]))", "np.average({x}, weights=np.arange(len({x})) + 1.0)",
+    "np.cumsum({x})[-1] / len({x})", "np.trace({q} @ {q}.T)", "{x}[np.argmax({x})]", "np.corrcoef({x}, {x})[0, 1]",
+    "np.linalg.slogdet({q} @ {q}.T + np.eye({q}.shape[0]))[1]", "np.nanmean({x})", "{x}.min(initial=len({x}))",
+    "np.triu_indices(len({x}))[0].sum()", "np.any({x} > 1)", "np.dot({x}, np.arange(len({x})))",
 )  # fmt: skip
 OF_SIZES = (
     "len({x})", "{x}.size", "{x}.shape[0]", "{q}.shape[1]", "len({x}) // 2", "len({x}) % 3", "len({x}) * 2 + 1", "1 / np.sqrt(len({x}) + 1)",
@@ -50,13 +65,20 @@ OF_SIZES = (
     "np.log(len({x}) + 1.0)", "abs(len({x}) - 5)", "divmod(len({x}), 4)[1]", "int(np.sqrt(len({x})))", "len({x}).bit_length()",
     "{q}.size // max({q}.shape[0], 1)", "-len({x})", "(len({x}) + 3) // 4 * 4", "len({x}[1:])", "int({x}.shape == {y}.shape)",
     "len(f'{{len({x})}}')", "{{3: 1.5, 7: 2.5}}.get(len({x}), 0.5)", "1.0 / (len({x}) or 1)", "sum(range(len({x})))", "np.float32(len({x}))",
-    "len({x}) & 1", "len({x}) << 1", "bool(len({x}))", "len([0] * len({x}))", "round(len({x}) / 3)",
+    "len({x}) & 1", "np.sin(len({x}))", "len({x}) * (len({x}) - 1) // 2", "math.sqrt(len({x}))", "1 / (len({x}) + 0.5)",
+    "len({x}) / (len({y}) + 1)", "2.0 ** -len({x})", "np.exp(-len({x}) / 7)", "(len({x}) - 1) // 5", "len({x}) % 7 * 0.1",
+    "np.float64(len({x})) ** 0.5", "len({x}) * len({y})", "-(-len({x}) // 3)", "math.comb(len({x}), 2)", "complex(len({x})).real",
+    "np.sqrt(np.arange(len({x})).sum())", "hash(len({x})) % 5", "len({x}) // (len({y}) + 1)", "np.int64(len({x})) * 3", "math.log2(len({x}) + 1)",
+    "int(len({x}) * 0.3)", "int(np.ceil(len({x}) / 4))", "len(range(0, len({x}), 3))", "[1.0, 2.0, 3.0][len({x}) % 3]",
+    "np.spacing(float(len({x})))", "len({x}) << 1", "bool(len({x}))", "len([0] * len({x}))", "round(len({x}) / 3)",
 )  # fmt: skip
 TESTS = (
     "len({x}) > 4", "len({x}) % 2 == 0", "len({x}) == len({y})", "{x}.size", "not len({x})", "{x}.shape == {y}.shape", "len({x}) in (3, 5, 8)",
     "len({x}) < 10 and s > 0", "len({x}) >= {q}.shape[1]", "s > 0", "{x}.sum() > 0", "len({x}) + len({y}) > 12", "{q}.shape[0] == {q}.shape[1]",
     "2 <= len({x}) <= 16", "len({x}) != 7", "{x}.ndim == 1", "(len({x}) - 1) % 3 == 0", "len({x}) // 4 == 2", "len({x}) > 30 or len({y}) < 3",
-    "len({x}) * len({y}) > 50",
+    "len({x}) * len({y}) > 50", "len({x}) ** 2 > 90", "len({x}) % 5 in (1, 2)", "len({x}) / 2 > 6.5", "len({x}) * 0.1 < 1.3",
+    "min(len({x}), len({y})) > 3", "{x}.nbytes > 100", "len({x}) & 2", "divmod(len({x}), 6) > (1, 2)", "any(len({x}) == k for k in (4, 9, 16))",
+    "len({x}) - len({y}) == 1", "2 * len({x}) == len({y})", "abs(len({x}) - len({y})) < 2", "float(len({x})) > 8.5",
 )  # fmt: skip
 STORES = (
     "{x} += 1", "{x} *= s", "{x}[0] = s", "{x}[-1] = t", "{x}[1:-1] = {x}[2:]", "{x}[1:] = {x}[:-1]", "{x}[::2] *= 0.5", "{x}[{x} > 0] = s",
@@ -81,8 +103,7 @@ LOOPS = (
     "z = np.zeros(len({x}))\nfor i in range(len({x})):\n    z[i] = {x}[i] * i\nt += z.sum()",
     "z = []\nfor v in {x}:\n    z.append(v * 2)\nt += sum(z)",
     "for i in range(len({x}) // 2):\n    {x}[i], {x}[-1 - i] = {x}[-1 - i], {x}[i]",
-    "for i in range(len({x})):\n    {x}[i:] *= 0.9",
-)  # fmt: skip
+)
 REFUSALS = (
     "if len({x}) < 2:\n    raise ValueError(f'too few: {{len({x})}}')", "assert len({x}) != 5", "if len({x}) == 8:\n    return t",
     "assert len({x}) == len({y})",
@@ -209,6 +230,39 @@ def run(seed, engine=None, compiled=jit):
             roundings = shaky(call, program.arguments(seed, k), found, got, rtol)
             return Found("explained" if roundings else "different", f"call {k}, {program.calls[k]}: {found}", said, k + 1)
     return Found(verdict, why, said, len(program.calls))
+
+
+def run_gradients(seed, engine=None, compiled=grad, exact=lambda f: grad(jit(f, dynamic=False))):
+    """The same of the gradient by a of a loss of all results, against that of a program for each shape."""
+    program, verdict, why = Program(seed), "agree", ""
+    f = {name: function(program.text, f"slopes {seed} {name}") for name in ("plain", "ours", "exact")}
+    mine, theirs = compiled(loss_of(f["ours"])), exact(loss_of(f["exact"]))
+    said = f"{program.text}# b: {program.other}, c: {program.shape}; calls: {program.calls}"
+    for k, (_, _, dtype, jaxs) in enumerate(program.calls):
+        if dtype == "i8" or jaxs or attempt(f["plain"], program.arguments(seed, k)).error is not None:
+            continue
+        want, got = attempt(theirs, program.arguments(seed, k)), attempt(mine, program.arguments(seed, k))
+        found = apart(got, want, program.arguments(seed, k), 1e-8 if dtype == "f8" else 1e-3, memory=False)
+        if want.error is not None:
+            verdict, why = "refused", type(want.error).__name__
+            if got.error is not None and type(got.error) is type(want.error):
+                continue
+        if found.startswith("refused"):
+            verdict, _, why = found.partition(": ")
+        elif found:
+            roundings = shaky(lambda given: attempt(theirs, given), program.arguments(seed, k), found, got, 1e-8)
+            return Found("explained" if roundings else "different", f"call {k}, {program.calls[k]}: {found}", said, k + 1)
+    return Found(verdict, why, said, len(program.calls))
+
+
+def loss_of(f):
+    """The sum of all floats among the results of a program."""
+
+    def loss(a, b, c, s):
+        found = jax.tree_util.tree_leaves(f(a, b, c, s))
+        return sum([np.sum(np.sin(x)) for x in found if hasattr(x, "dtype") and x.dtype.kind == "f"], 0.0 * s)
+
+    return loss
 
 
 if __name__ == "__main__":
