@@ -40,8 +40,6 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
     if not isinstance(kind, str) or kind not in KINDS:
         known = "\n".join(f"  {name:<10} {what}" for name, what in KINDS.items())
         raise ValueError(f"there is no text of kind {kind!r}; {compiled.name}.text(kind, *args) takes\n{known}")
-    if kind == "symbolic":
-        return symbolic_text(compiled)
     if kind == "passes" and means_call(compiled, args, kwargs):
         return passes_of_call(compiled, args, kwargs)
     subject = subject_of(compiled, kind, args, kwargs)
@@ -201,6 +199,7 @@ WRITERS: dict[str, Callable[[Subject], str]] = {
     "captured": lambda subject: show(subject.captured.func),
     "passes": passes_of_known,
     "ir": lambda subject: show(subject.func),
+    "symbolic": lambda subject: symbolic_text(subject.compiled),
     "jaxpr": xla_text(Inspection.jaxpr),
     "stablehlo": xla_text(Inspection.stablehlo),
     "hlo": xla_text(Inspection.hlo),
