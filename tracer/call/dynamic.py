@@ -139,7 +139,7 @@ class NewShapes(Generalising):
                     return self.uncaptured(leaves, given)
             finally:
                 shape.answered(PLAIN, time.perf_counter() - start, new.sizing)
-        with self.compiled.lock:
+        with self.compiled.lock, events.making(self.compiled):
             found = baseline.interpreted(self, SpecialisationSet, leaves, aside=True)
         if found is None:  # it acts on the world: it is compiled at once
             shape.due = True

@@ -24,9 +24,9 @@ from .family import NoFamily, family
 from .size_facts import shown_sizes
 from .size_names import LEAST
 
-TRACES = 8  # bound: traces that finding a family takes, as it is estimated
+TRACES = 12  # bound: traces that finding a family costs, with all that is compared, as it is estimated
 WIDER = 3  # bound: those that a larger range takes
-TIMES = 3.0  # bound: times the estimated cost that calls have taken before
+TIMES = 1.0  # bound: times the estimated cost that calls have taken before
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
 LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
 TRIES = 3  # bound: times that a family is looked for in vain
@@ -63,11 +63,11 @@ class Sizing:
 class Symbolic:
     """A family in use. version: the Specialisation that stands for it in its set; free: its SizeFree, or None and
     `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; cost: seconds that such a
-    one takes to be made."""
+    one takes to be made; seconds: that finding it took."""
 
     def __init__(self, entry, here, found, cost):
         self.family, self.free, self.why, self.version = found, None, None, None
-        self.spent, self.exact, self.cost = {}, set(), max(cost, LEAST_COST)
+        self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
         try:
             at = [s.sizes for s in found.samples]
             types = [entry.types[i] for i in entry.dynamic]
@@ -93,7 +93,7 @@ class Symbolic:
             self.free, self.why = None, "what it takes in from outside comes in another order than in other traces"
             here.guard = Guard(here.reads.values())
             return
-        self.version.symbolic = self
+        self.version.symbolic, self.version.reason = self, "sizes change from call to call"
         here.add(self.version)
         backend_choice.switch_to_numpy(entry, here, self.version)
         if self.version.straight is None:
@@ -205,6 +205,7 @@ class Generalising:
         found = self.sought(lambda: Symbolic(self, here, family(self, observed), cost), sizing)
         if found is not None:
             sizing.families = [found, *sizing.families][:MOST]
+            found.seconds = time.perf_counter() - start
             self.report_family(found, "symbolic", time.perf_counter() - start)
         return found
 
