@@ -72,6 +72,7 @@ TEXTS = {
 def of_matrices(writer, eqn):
     """The statement that calls NumPy."""
     writer.raises.add("LinAlgError")
-    text = (of_substituted if is_substituted(eqn) else TEXTS[eqn.op])(eqn, *[writer.whole(writer.full(x), x.type) for x in eqn.operands])
+    text = of_substituted if is_substituted(eqn) else TEXTS[eqn.op]
+    text = text(eqn, *[writer.whole(writer.full(x), x.type) for x in eqn.operands])
     lines = [writer.keep(r, "", r.type.shape, new=True)[0].removesuffix(" = ") for r in eqn.results]
     return [f"{', '.join(lines)}{',' if len(lines) == 1 and eqn.op is svd else ''} = {text}"]
