@@ -1,10 +1,11 @@
 """Matrices in room: an identity matrix stands beside them, which leaves their factors and solutions alone."""
 
+from ..ops.control import COUNTER
 from ..ops.dense import cholesky, lu, qr, solve, triangular_solve, tridiagonal_solve
 from ..ops.elementwise import and_, cast, eq, select
 from ..ops.shape import broadcast, iota
 from .building import ROOM, refuse
-from .tails import NARROW, Roomy
+from .tails import Roomy
 
 
 def beside_identity(scope, eqn, x):
@@ -19,7 +20,7 @@ def beside_identity(scope, eqn, x):
     inside = scope.sizes.within(x.axes[c])
     both = and_(broadcast(inside, shape=shape, dims=(r,)), broadcast(inside, shape=shape, dims=(c,)))
     square = shape[r:]
-    diagonal = eq(iota(shape=square, axis=0, dtype=NARROW), iota(shape=square, axis=1, dtype=NARROW))
+    diagonal = eq(iota(shape=square, axis=0, dtype=COUNTER.dtype), iota(shape=square, axis=1, dtype=COUNTER.dtype))
     unit = broadcast(cast(diagonal, dtype=x.value.type.dtype), shape=shape, dims=(r, c))
     value = select(both, x.value, unit)
     scope.masks.note(eqn, value)

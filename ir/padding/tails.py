@@ -10,18 +10,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ..core import Atom, Lit, Value
 from ..dims import Dim, Quotient
 from ..ops.control import COUNTER
-from ..ops.elementwise import add, and_, cast, lt, mul, quotient, select
+from ..ops.elementwise import add, and_, lt, mul, quotient, select
 from ..ops.shape import broadcast, iota, reshape
 from ..types import Tensor
 
 Size: TypeAlias = Dim | int
 Factors: TypeAlias = tuple[Size, ...]
-NARROW = np.dtype("i4")
 
 
 class Unroomy(Exception):
@@ -137,8 +134,8 @@ class Sizes:
         made: Any = None
         for k, (f, room) in enumerate(zip(factors, rooms, strict=True)):
             if isinstance(f, Dim):
-                each = iota(shape=(room,), axis=0, dtype=NARROW)
-                ok = lt(each, broadcast(cast(self.scalar(f), dtype=NARROW), shape=(room,), dims=()))
+                each = iota(shape=(room,), axis=0, dtype=COUNTER.dtype)
+                ok = lt(each, broadcast(self.scalar(f), shape=(room,), dims=()))
                 if len(rooms) > 1:
                     ok = broadcast(ok, shape=rooms, dims=(k,))
                 made = ok if made is None else and_(made, ok)
@@ -176,7 +173,8 @@ def filled(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: An
         return x
     shape, inside = x.value.type.shape, None
     for a in todo:
-        one = broadcast(sizes.within(x.axes[a]), shape=shape, dims=(a,))
+        one = sizes.within(x.axes[a])
+        one = one if len(shape) == 1 else broadcast(one, shape=shape, dims=(a,))
         inside = one if inside is None else and_(inside, one)
     whole = not literal and number.type is x.value.type
     other = Lit(number, x.value.type) if literal else number if whole else broadcast(number, shape=shape, dims=())
