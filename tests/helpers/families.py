@@ -28,7 +28,7 @@ import random_numpy
 import random_objects
 import random_outside
 import random_rotations
-import random_sizes
+import random_lengths
 import random_strangers
 import random_subclasses
 import random_tools
@@ -98,7 +98,7 @@ FAMILIES = {
     "histories": random_histories.run,
     "lists": random_lists.run,
     "growing": random_growing.run,
-    "sizes": random_sizes.run,
+    "lengths": random_lengths.run,
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),

@@ -1,6 +1,6 @@
 """Random programs called at random sizes: what they ask of sizes, loops over them, two sizes and their relations, stores in place, several results.
 
-    python tests/helpers/random_sizes.py 0 1000
+    python tests/helpers/random_lengths.py 0 1000
 
 One compiled function is called with one sequence of sizes, 0, 1 and 2 among them, some again and again; now and then with another dtype or a jax
 array. Each call is compared with plain Python's: results, arguments, exceptions, what shares memory.
