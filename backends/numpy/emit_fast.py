@@ -14,6 +14,7 @@ import numpy as np
 from ...ir.core import Constant, Lit
 from ...ir.ops.control import call, cond, loop
 from ...ir.syntax import compiled, parse
+from .any_size import at_most
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .inline_exprs import inline_single_reads
 from .looped import LOOPED, looped
@@ -48,6 +49,7 @@ class Statements:
         self.writer.held.update(zip(func.params, params, strict=True))
         self.writer.overwritable, self.name = overwritable, func.name
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
+        self.recipes = self.writer.recipes  # name of an array that is made once -> the text that makes it
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
         self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
@@ -97,7 +99,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held, self.overwritten, self.raises = {}, {}, set()
+        self.held, self.overwritten, self.raises, self.recipes = {}, {}, set(), {}
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -115,8 +117,9 @@ class _QuickWriter(_Writer):
 
     def full(self, x):
         """What is held of an operand that NumPy is not to broadcast."""
-        if isinstance(x, Lit) and x.type.shape and x.type.size * x.type.dtype.itemsize <= KEPT:
-            return self.kept(np.full(x.type.shape, x.value, x.type.dtype))
+        if isinstance(x, Lit) and x.type.shape and at_most(x.type.size * x.type.dtype.itemsize, KEPT):
+            text = f"np.full({x.type.shape}, {_number(x.value)}, np.{x.type.dtype.name})"
+            return self.kept(np.full(x.type.shape, x.value, x.type.dtype), text)
         return self.hold(x)
 
     def constant(self, x, wish):
@@ -130,7 +133,7 @@ class _QuickWriter(_Writer):
     def whole(self, held, type):
         if held.shape == type.shape:
             return self.number(held, type)
-        if held.shape == () and type.size <= SMALL:
+        if held.shape == () and at_most(type.size, SMALL):
             return f"np.full({type.shape}, {held.text}, np.{type.dtype.name})"
         return f"np.broadcast_to({self.number(held, type)}, {type.shape})"
 
@@ -168,7 +171,7 @@ class _QuickWriter(_Writer):
             return self.inlined(eqn, looped(eqn))
         if (
             not eqn.operands
-            and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT
+            and at_most(sum(r.type.size * r.type.dtype.itemsize for r in eqn.results), KEPT)
             and not eqn.op.multiple
         ):
             return self.once(eqn)
@@ -183,15 +186,17 @@ class _QuickWriter(_Writer):
     def once(self, eqn):
         """A value that depends on nothing."""
         (r,) = eqn.results
-        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)))
+        text = pretty(eqn, []) or self.expression(eqn.op, [], eqn.attrs)
+        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)), text)
         return []
 
-    def kept(self, array):
-        """What is held of an array known now."""
+    def kept(self, array, text):
+        """What is held of an array known now, which this text makes."""
         if not array.ndim:
             return LazyOperand(self.constant(array[()], "constant"), (), frozenset([NUMPY]))
         array.flags.writeable = False
-        return LazyOperand(self.constant(array, "constant"), array.shape)
+        self.recipes[name := self.constant(array, "constant")] = text
+        return LazyOperand(name, array.shape)
 
     def general(self, eqn):
         texts = [self.whole(self.full(x), x.type) for x in eqn.operands]

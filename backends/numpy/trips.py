@@ -7,6 +7,7 @@ functions that run on the host.
 import numpy as np
 
 from ...ir.ops.control import groups, loop
+from .any_size import at_most
 from .emit import is_hosted, is_loop_free
 from .matrices import is_solved
 from .nests import machine_code, nest_of
@@ -24,7 +25,7 @@ def by_python(eqn):
         return False
     body = eqn.attrs["body"]
     rows = any(r.type.size >= ROW for e in body.eqns for r in e.results) or any(map(is_hosted, body.eqns))
-    return rows and eqn.attrs["trips"] * body.count() <= MOST and is_loop_free(body, has_statements)
+    return rows and at_most(eqn.attrs["trips"] * body.count(), MOST) and is_loop_free(body, has_statements)
 
 
 def has_statements(eqn):
@@ -47,6 +48,7 @@ def run_trips(writer, eqn):
     names = [writer.bind(r) for r in eqn.results]
     lines = [f"{name} = {text}" for name, text in zip(names, texts(state), strict=True)]
     counter, numbers = writer.fresh("i"), writer.constant(np.arange(eqn.attrs["trips"]), "trips")
+    writer.recipes[numbers] = f"np.arange({eqn.attrs['trips']})"
     held = [
         LazyOperand(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO)))
         for name, r in zip(names, eqn.results, strict=True)
