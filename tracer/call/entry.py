@@ -269,7 +269,8 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
                 self.have_patience(types, here)
             reason = self._reason(types, here)
             self.tell_missed(types, here, reason)
-            version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
+            version = self.of_family(here, types, reason) or self.stored(types, reason)
+            version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = SpecialisationSet(self.compiled, version.rules)
@@ -278,6 +279,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+            self.begin_sizes(here, version)
         first, version.ahead = fresh or version.ahead, False
         self.current = here
         (self.compiled.front.install if first else self.compiled.front.missed)(self)
