@@ -20,6 +20,7 @@ import random_histories
 import random_holders
 import random_identity
 import random_keys
+import random_lengths
 import random_lists
 import random_made
 import random_merges
@@ -28,7 +29,6 @@ import random_numpy
 import random_objects
 import random_outside
 import random_rotations
-import random_lengths
 import random_strangers
 import random_subclasses
 import random_tools
