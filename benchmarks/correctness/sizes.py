@@ -62,7 +62,8 @@ class Tally:
             made.append(grad(f) if self.way == "gradients" else f)
             return made[-1]
 
-        found = (random_lengths.run_gradients if self.way == "gradients" else random_lengths.run)(seed, engine, compiled)
+        run = random_lengths.run_gradients if self.way == "gradients" else random_lengths.run
+        found = run(seed, engine, compiled)
         self.calls += found.calls
         for sizing in (w.sizing for f in made for e in f.compiled.entries.values() for w in e.worlds):
             if sizing is not None:

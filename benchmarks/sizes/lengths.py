@@ -7,9 +7,9 @@ and `torch.compile(dynamic=True)`.
 
 Each program is called with the lengths 1 to `--most` one by one, and then with `--drawn` of them at random. A row is a
 process of its own, in which NumPy makes the calls first, and again last ("A/A"). A contestant that has taken
-`--seconds` begins no more calls, NumPy too, and what it is compared with are the calls it has made. `jax.jit` compiles for each
-length, so it has the lengths 1 to `--jax` alone, and torch too (`--jax 0`: neither). `--threads 1`: products of
-matrices by one thread for all, for machines that do other work too.
+`--seconds` begins no more calls, NumPy too, and what it is compared with are the calls it has made. `jax.jit` compiles
+for each length, so it has the lengths 1 to `--jax` alone, and torch too (`--jax 0`: neither). `--threads 1`: products
+of matrices by one thread for all, for machines that do other work too.
 
 Columns: `calls` made of those that were asked for; `NumPy` seconds in all; `one by one` and `at random`: our time by
 NumPy's over the same calls (of a gradient: by NumPy's for the value alone); `made`: traces, programs of XLA's, loops by
