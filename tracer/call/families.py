@@ -19,8 +19,10 @@ from ..program import backend_choice
 from ..program.numpy_call import MISS, NumPyCall
 from ..program.size_free import SizeFree
 from ..program.specialisation_set import input_key
+from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
+from .receipt import loop_trip_counts
 from .size_facts import shown_sizes
 from .size_names import LEAST
 
@@ -30,6 +32,7 @@ TIMES = 1.0  # bound: times the estimated cost that calls have taken before
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
 LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
 TRIES = 3  # bound: times that a family is looked for in vain
+SHORT = 0.25  # bound: seconds of compilation, and of calls of plain Python, that are few
 SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
 
 
@@ -39,11 +42,23 @@ class Sizing:
 
     def __init__(self):
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
+        self.plain = {}  # version -> what plain Python may take for its program, None where that is not known
 
     def fitting(self, types):
         """The Symbolic whose names and facts are those of these types."""
         sizes = lambda s: s.family.names.sizes_of(types)
         return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
+
+    def ends_soon(self, version, types, cost):
+        """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
+        version."""
+        if version not in self.plain:
+            func = version.captured.func
+            sure = all(times is not None and certain for times, certain in loop_trip_counts(func))
+            self.plain[version] = expected(func) if sure else None
+        seconds = self.plain[version]
+        size = lambda found: sum(t.size for t in found)
+        return seconds is not None and seconds * max(1.0, size(types) / max(size(version.types), 1)) <= max(cost, SHORT)
 
     def is_exact(self, types):
         """Whether a family leaves these sizes to a program of their own."""
@@ -178,14 +193,14 @@ class Generalising:
         version that tells what a trace takes."""
         if not may_be_family(here):
             return False
-        sizing, observed, cost = here.sizing, self.observed(here, types), trace_cost(sibling)
-        eager = eager or self.compiled.dynamic is not None
+        sizing, cost, eager = here.sizing, trace_cost(sibling), eager or self.compiled.dynamic is not None
+        if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
+            return False
+        observed = self.observed(here, types)
         known = sizing.fitting(types)
         if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
             return False
         if known is not None:
-            if not sizing.is_time(cost, WIDER, len(observed), eager):
-                return False
             sizing.spent, start = 0.0, time.perf_counter()
             wider = self.sought(lambda: known.widened(self, here, types), sizing)
             if wider:
@@ -234,6 +249,12 @@ class Generalising:
             return None
         version.reason, version.trace_seconds = reason, time.perf_counter() - start
         return version
+
+    def may_be_generalised(self, here):
+        """Whether a family may be looked for at the next call that none answers."""
+        eager = not self.falls_back() or self.compiled.dynamic is not None
+        cost = trace_cost(here.versions[-1])
+        return may_be_family(here) and here.sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager)
 
     def sought(self, find, sizing):
         """What `find` gives, None where there is no family; that is remembered."""
