@@ -62,7 +62,7 @@ def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
     lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)", *_asked_for(compiled)], {}
     for entry in compiled.entries.values():
-        for world in entry.worlds:
+        for world in (*entry.worlds, *entry.old):
             trees, told = [], size_lines(entry, world)
             for version in world.versions:
                 if version.tree in trees:
@@ -80,6 +80,7 @@ def explanation(compiled):
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
             lines += told
         lines += [*entry.lines(), *(line for job in entry.jobs.values() for line in job.lines())]
+    lines += compiled.kept.lines()
     if (why := compiled.patience.why) is not None:
         lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
     return Explanation("\n".join(lines))
@@ -96,7 +97,7 @@ def _asked_for(compiled):
 
 
 def _count(compiled):
-    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds)
+    return sum(len(w.versions) for e in compiled.entries.values() for w in (*e.worlds, *e.old))
 
 
 def _version(number, entry, world, version):

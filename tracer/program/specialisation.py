@@ -66,6 +66,7 @@ class Specialisation:
             part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ()))
         )
         self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
+        self.weight = None  # (engine, bytes that it takes in memory as that, roughly), once they are asked for
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
     @functools.cached_property

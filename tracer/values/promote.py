@@ -7,6 +7,7 @@ ufunc and operand kinds.
 import numpy as np
 
 from ...backends.xla.dispatch import is_device_array
+from ...ir.bounded import Remembered
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
@@ -27,8 +28,8 @@ COMPARISONS = {np.equal, np.not_equal, *ORDERS}
 CONNECTIVES = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
 LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
-_literals = {}  # (Python type, number, type) -> Lit
-_loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
+_literals = Remembered()  # (Python type, number, type) -> Lit
+_loops = Remembered()  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
 
 
 PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays
@@ -43,14 +44,12 @@ def read(x):
     kind = type(x)
     if kind is TracedArray:
         return x.value, x.type.dtype
-    if kind is TracedScalar:
+    if kind is TracedScalar or kind is Size:
         if x.weak is int:
             return PythonInt(x.value), int
         return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
-    if kind is Size:
-        return PythonInt(x.value), int
     if isinstance(x, np.generic):
         return Lit(x, Tensor((), checked(x.dtype))), number_key(x.dtype)
     if isinstance(x, np.ndarray) or is_device_array(x):
