@@ -18,7 +18,7 @@ from .any_size import at_most
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .inline_exprs import inline_single_reads
 from .looped import LOOPED, looped
-from .matrices import TEXTS, is_solved, of_matrices
+from .matrices import TEXTS, is_solved, is_substituted, of_matrices
 from .nests import call_nest, machine_code, nest_of
 from .operand import KEPT, NUMPY, PYTHON, SAME, ZERO, LazyOperand, computes, outcome, ufunc
 from .pretty import INFIX, pretty
@@ -62,6 +62,10 @@ class Statements:
     def constant(self, x, wish):
         """A name for an object."""
         return self.writer.constant(x, wish)
+
+    def is_object(self, name):
+        """Whether an object has this name, which all calls have in common."""
+        return name in self.module.objects
 
     def define(self, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
@@ -165,7 +169,7 @@ class _QuickWriter(_Writer):
             return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
         if is_taken(eqn):
             return of_rows(self, eqn)
-        if is_solved(eqn) or eqn.op in TEXTS and eqn.op is not call:
+        if is_solved(eqn) or is_substituted(eqn) or eqn.op in TEXTS and eqn.op is not call:
             return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))

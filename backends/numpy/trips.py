@@ -9,7 +9,7 @@ import numpy as np
 from ...ir.ops.control import groups, loop
 from .any_size import at_most
 from .emit import is_hosted, is_loop_free
-from .matrices import is_solved
+from .matrices import is_solved, is_substituted
 from .nests import machine_code, nest_of
 from .operand import NUMPY, ZERO, LazyOperand
 from .rows import is_taken
@@ -32,6 +32,7 @@ def has_statements(eqn):
     """Whether an equation that is no plain call of NumPy has statements of generated NumPy all the same."""
     return (
         is_solved(eqn)
+        or is_substituted(eqn)
         or is_taken(eqn)
         or is_hosted(eqn)
         or convolution(eqn) is not None

@@ -239,7 +239,9 @@ class _CallLines:
                     text
                     if fresh
                     else f"alone({text}, ({others}))"
-                    if (SAMPLE.get() is not None or value.type.size > LARGE) and not self.shared[i]
+                    if (SAMPLE.get() is not None or value.type.size > LARGE)
+                    and not self.shared[i]
+                    and not self.program.is_object(text)
                     else f"copied({text})"
                 )
             self.name((i, ()), text)

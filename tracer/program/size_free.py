@@ -26,11 +26,11 @@ from ...backends.numpy import has_statements, is_loop_free
 from ...ir.forms import Forms
 from ...ir.passes.widen import has_small
 from ...ir.sample import Unalike, of_sample
-from ...ir.syntax import compiled
+from ...ir.syntax import compiled, parse
 from ..guards.guard import Read
 from .numpy_call import NumPyCall, finished, says_miss
-from .sized_objects import SizedObjects, same_object, text_form
-from .sized_tree import alike, filled, matches, signed, sizes_renamed
+from .sized_objects import SizedObjects, recipe_form, same_object
+from .sized_tree import code_filled, common_tree, matches, sign_folded, sizes_renamed
 
 # which of two sizes is larger: signs of differences, and what says so
 ORDERS = (({1}, ">"), ({-1}, "<"), ({0}, "=="), ({0, 1}, ">="), ({0, -1}, "<="), ({1, -1}, "!="))
@@ -91,7 +91,7 @@ class SizeFree:
         self.reads, self.stores, self.file = first.call.reads, first.call.stores, first.call.call.__code__
         self.silent = all(p.call.silent for p in parts)
         forms = Forms(samples)
-        self.tree = alike([signed(first.tree), *(p.tree for p in parts[1:])], forms)
+        self.tree = common_tree([sign_folded(first.tree), *(p.tree for p in parts[1:])], forms)
         # of names: objects, nests of all sizes, templates of objects, and of arrays that are made once a call
         self.space, self.nests, self.objects, self.made_once = {}, {}, {}, {}
         for p in parts[1:]:
@@ -107,7 +107,7 @@ class SizeFree:
             if None in recipes:
                 self.objects[name] = held.form([p.space[name] for p in parts], name)
             else:
-                self.made_once[name] = text_form(recipes, forms)
+                self.made_once[name] = recipe_form(recipes, forms)
         self.space |= {"ndarray": np.ndarray, "math": math, "np": np}
         inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
@@ -144,7 +144,7 @@ class SizeFree:
 
     def evaluated(self, template, sample):
         """What an expression gives at a sample."""
-        tree = filled(template, self.names, self.objects)
+        tree = code_filled(template, self.names, self.objects)
         code = compiled(ast.fix_missing_locations(ast.Expression(tree)), "<wengert sizes>", "eval")
         made = eval(code, {**self.space, **{self.names[n]: k for n, k in sample.items()}})
         return np.array(made) if isinstance(made, np.ndarray) else made
@@ -152,7 +152,7 @@ class SizeFree:
     # -- the function ----------------------------------------------------------------------------------
     def call(self, tests=()):
         """The `NumPyCall` for the calls of which these conditions on the names hold as well."""
-        function = filled(self.tree, self.names, self.objects)
+        function = code_filled(self.tree, self.names, self.objects)
         head = function.body[0]
         if not (isinstance(head, ast.If) and says_miss(head.body[0])):
             raise Unalike("nothing is asked of the arguments")
@@ -163,7 +163,7 @@ class SizeFree:
         told = set(map(ast.unparse, bound)) | self.implied()
         head.test.operand = ast.BoolOp(ast.And(), [*bound, *(t for t in asked if ast.unparse(t) not in told)])
         lines = [
-            ast.Assign([ast.Name(name, ast.Store())], filled(t, self.names, self.objects))
+            ast.Assign([ast.Name(name, ast.Store())], code_filled(t, self.names, self.objects))
             for name, t in self.made_once.items()
         ]
         function.body[1:1] = lines
@@ -235,7 +235,7 @@ class _Parts:
     """The function of one version, and what of its namespace it names."""
 
     def __init__(self, call):
-        self.call, self.tree, self.space = call, signed(call.function), call.call.__globals__
+        self.call, self.tree, self.space = call, sign_folded(call.function), call.call.__globals__
         found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
         self.names = {name for name in found if name in self.space}
 
@@ -260,4 +260,4 @@ def same_places(a, b):
 
 
 def tree_of(text):
-    return ast.parse(text, mode="eval").body
+    return parse(text, mode="eval").body

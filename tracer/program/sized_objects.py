@@ -8,9 +8,10 @@ import types
 import numpy as np
 
 from ...ir.sample import Unalike
+from ...ir.syntax import parse
 from ..capture.handover import Freeze, Located, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
-from .sized_tree import alike, is_sized, signed, sized_constant
+from .sized_tree import common_tree, is_sized, sign_folded, sized_constant
 
 # of views, what `follow` reads
 VIEWS = {
@@ -90,17 +91,18 @@ class SizedObjects:
                 raise Unalike("tuples are of several lengths")
             return (ast.Tuple if kind is tuple else ast.List)([self.form(list(p)) for p in zip(*values)], ast.Load())
         if kind is slice:
-            return called("slice", [self.form([getattr(v, end) for v in values]) for end in ("start", "stop", "step")])
+            ends = [[getattr(v, end) for v in values] for end in ("start", "stop", "step")]
+            return call_node("slice", list(map(self.form, ends)))
         if isinstance(first, np.generic) and first.dtype.kind in "iuf" and all(v.dtype == first.dtype for v in values):
             number = ast.Constant(sized_constant([v.item() for v in values], self.forms))
-            return called(self.kept(kind, "number_type"), [number])
+            return call_node(self.kept(kind, "number_type"), [number])
         if kind in VIEWS:
             parts = [self.form([getattr(v, name) for v in values]) for name in VIEWS[kind]]
-            return called(self.kept(remade, "remade"), [self.kept(kind, kind.__name__), *parts])
+            return call_node(self.kept(remade, "remade"), [self.kept(kind, kind.__name__), *parts])
         raise Unalike(f"{kind.__module__}.{kind.__qualname__} differs between sizes")
 
 
-def called(function, arguments):
+def call_node(function, arguments):
     function = ast.Name(function, ast.Load()) if isinstance(function, str) else function
     return ast.Call(function, arguments, [])
 
@@ -113,6 +115,6 @@ def remade(kind, *parts):
     return made
 
 
-def text_form(texts, forms):
+def recipe_form(texts, forms):
     """The template of texts of one expression made at several samples."""
-    return alike([signed(ast.parse(text, mode="eval").body) for text in texts], forms)
+    return common_tree([sign_folded(parse(text, mode="eval").body) for text in texts], forms)

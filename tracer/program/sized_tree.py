@@ -1,8 +1,8 @@
 """Syntax trees that are alike but for numbers, as one tree in which these are expressions of sizes.
 
-`alike` makes it of trees made at several samples: an int or a float that differs becomes a `Constant` whose value is a
-`Dim` or a `SizedNumber` (`ir/forms.py`). `filled` writes it out as code, `matches` compares it with a tree made at a
-further sample.
+`common_tree` makes it of trees made at several samples: an int or a float that differs becomes a `Constant` whose value
+is a `Dim` or a `SizedNumber` (`ir/forms.py`). `code_filled` writes it out as code, `matches` compares it with a tree made
+at a further sample.
 """
 
 import ast
@@ -13,6 +13,7 @@ import numpy as np
 from ...ir.dims import Dim
 from ...ir.forms import SizedNumber
 from ...ir.sample import Unalike
+from ...ir.syntax import parse
 
 PLACE = ("lineno", "end_lineno", "col_offset", "end_col_offset")
 CODE = {  # of the forms of numbers, in Python: the factors are powers of two
@@ -56,10 +57,10 @@ def sized_float(values, forms):
     raise Unalike
 
 
-def signed(node):
+def sign_folded(node):
     """A copy of a tree in which negative numbers are constants."""
     if type(node) is list:
-        return list(map(signed, node))
+        return list(map(sign_folded, node))
     if not isinstance(node, ast.AST):
         return node
     made = copied_node(node)
@@ -79,19 +80,19 @@ def copied_node(node, copied=None):
     for field in node._fields:
         value = getattr(node, field)
         if isinstance(value, list | ast.AST):
-            setattr(made, field, (copied or signed)(value))
+            setattr(made, field, (copied or sign_folded)(value))
     return made
 
 
-def alike(trees, forms):
-    """The one tree of several `signed` ones; Unalike where there is none. It is made of the nodes of the first.
+def common_tree(trees, forms):
+    """The one tree of several `sign_folded` ones; Unalike where there is none. It is made of the nodes of the first.
 
     forms: the `ir.forms.Forms` of the samples.
     """
     first = trees[0]
     if isinstance(first, ast.AST):
         if any(type(t) is not type(first) for t in trees):
-            raise Unalike(f"`{text_of(first)}` of one size is `{text_of(other_than(first, trees))}` of another")
+            raise Unalike(f"`{tree_text(first)}` of one size is `{tree_text(other_than(first, trees))}` of another")
         if type(first) is ast.Constant:
             values = [t.value for t in trees]
             try:
@@ -100,12 +101,12 @@ def alike(trees, forms):
                 raise Unalike(f"a number is {forms.told(values)}") from None
             return first
         for field in first._fields:
-            setattr(first, field, alike([getattr(t, field) for t in trees], forms))
+            setattr(first, field, common_tree([getattr(t, field) for t in trees], forms))
         return first
     if isinstance(first, list):
         if any(len(t) != len(first) for t in trees):
             raise Unalike(f"there are {len(first)} parts of one size and {len(other_than(first, trees))} of another")
-        return [alike(list(parts), forms) for parts in zip(*trees)]
+        return [common_tree(list(parts), forms) for parts in zip(*trees)]
     if any(t != first for t in trees):
         raise Unalike(f"{first!r} of one size is {next(t for t in trees if t != first)!r} of another")
     return first
@@ -117,7 +118,7 @@ def other_than(first, trees):
     return next((t for t in trees if type(t) is not kind or kind is list and len(t) != len(first)), first)
 
 
-def text_of(node):
+def tree_text(node):
     try:
         return ast.unparse(node)
     except (AttributeError, ValueError, TypeError):
@@ -125,7 +126,7 @@ def text_of(node):
 
 
 def matches(template, tree, sizes):
-    """Whether a `signed` tree is what a template of `alike` stands for at these sizes."""
+    """Whether a `sign_folded` tree is what a template of `common_tree` stands for at these sizes."""
     if isinstance(template, ast.Constant):
         if type(tree) is not ast.Constant:
             return False
@@ -153,11 +154,11 @@ def is_sized(template):
     return any(type(n) is ast.Constant and isinstance(n.value, Dim | SizedNumber) for n in ast.walk(template))
 
 
-def filled(node, names, objects=()):
+def code_filled(node, names, objects=()):
     """A template as code. names: of the size -> the variable that holds it; objects: name -> the template that stands
     for it where it is read."""
     if type(node) is list:
-        return [filled(x, names, objects) for x in node]
+        return [code_filled(x, names, objects) for x in node]
     if type(node) is ast.Constant:
         x = node.value
         if isinstance(x, Dim | SizedNumber):
@@ -165,13 +166,13 @@ def filled(node, names, objects=()):
         if type(x) in (int, float) and repr(x).startswith("-"):
             return placed_as(ast.UnaryOp(ast.USub(), ast.Constant(-x)), node)
     if type(node) is ast.Name and node.id in objects and type(node.ctx) is ast.Load:
-        return placed_as(filled(objects[node.id], names, objects), node)
-    return copied_node(node, lambda x: filled(x, names, objects))
+        return placed_as(code_filled(objects[node.id], names, objects), node)
+    return copied_node(node, lambda x: code_filled(x, names, objects))
 
 
 def sizes_renamed(text, names):
     """The tree of an expression of sizes, under the names of variables."""
-    tree = ast.parse(text, mode="eval").body
+    tree = parse(text, mode="eval").body
     for n in ast.walk(tree):
         if isinstance(n, ast.Name):
             n.id = names.get(n.id, n.id)

@@ -14,7 +14,7 @@ from wengert.ir.sample import Unalike
 from wengert.tracer.program.numpy_call import MISS, raw
 from wengert.tracer.program.size_free import SizeFree, is_never_negative, size_free
 from wengert.tracer.program.sized_objects import SizedObjects, same_object
-from wengert.tracer.program.sized_tree import alike, filled, matches, signed
+from wengert.tracer.program.sized_tree import code_filled, common_tree, matches, sign_folded
 
 SIZES = [{"n": n} for n in range(3, 81)]
 CONSTANT = np.arange(4.0)
@@ -306,13 +306,13 @@ FORMS = Forms([{"n": n} for n in (5, 6, 9, 13, 20)])
     ("x / {}", lambda n: float(np.float32(1 / n))), ("x / {}", lambda n: n**0.5), ("f({}, 3)", lambda n: n * n),
 ])  # fmt: skip
 def test_trees(text, at):
-    trees = [signed(ast.parse(text.format(at(s["n"])))) for s in FORMS.samples]
-    made = alike([signed(trees[0]), *trees[1:]], FORMS)
+    trees = [sign_folded(ast.parse(text.format(at(s["n"])))) for s in FORMS.samples]
+    made = common_tree([sign_folded(trees[0]), *trees[1:]], FORMS)
     for n in (5, 6, 7, 11, 30):
-        known = signed(ast.parse(text.format(at(n))))
+        known = sign_folded(ast.parse(text.format(at(n))))
         assert matches(made, known, {"n": n})
         assert not matches(made, known, {"n": n + 1})
-        code = compile(ast.Expression(filled(made, {"n": "k"}).body[0].value), "", "eval")
+        code = compile(ast.Expression(code_filled(made, {"n": "k"}).body[0].value), "", "eval")
         see = {"x": Seen(), "f": lambda *x: x, "k": n, "np": np, "math": __import__("math")}
         assert repr(eval(code, see)) == repr(eval(text.format(at(n)), see))
 
@@ -335,15 +335,15 @@ class Seen:
 ])  # fmt: skip
 def test_trees_that_are_unalike(first, others):
     with pytest.raises(Unalike):
-        alike([signed(ast.parse(text)) for text in [first, *[others] * 4]], FORMS)
+        common_tree([sign_folded(ast.parse(text)) for text in [first, *[others] * 4]], FORMS)
 
 
 def test_objects():
     objects = SizedObjects(FORMS, {})
     shapes = [(s["n"], 4) for s in FORMS.samples]
-    assert ast.unparse(filled(objects.form(shapes), {"n": "n"})) == "(n, 4)"
-    assert ast.unparse(filled(objects.form([np.int64(n - 1) for n, _ in shapes]), {"n": "n"})) == "number_type(n - 1)"
-    assert ast.unparse(filled(objects.form([slice(0, n, 2) for n, _ in shapes]), {"n": "n"})) == "slice(0, n, 2)"
+    assert ast.unparse(code_filled(objects.form(shapes), {"n": "n"})) == "(n, 4)"
+    assert ast.unparse(code_filled(objects.form([np.int64(n - 1) for n, _ in shapes]), {"n": "n"})) == "number_type(n - 1)"
+    assert ast.unparse(code_filled(objects.form([slice(0, n, 2) for n, _ in shapes]), {"n": "n"})) == "slice(0, n, 2)"
     assert objects.form([np.dtype(float)] * 5).id in objects.space
     for unlike in ([np.arange(n) for n, _ in shapes], [str(n) for n, _ in shapes], [1, 2.0, 3, 4, 5], [object() for _ in shapes]):
         with pytest.raises(Unalike):
