@@ -22,15 +22,13 @@ from ..guards import isolation
 from ..program import backend_choice
 from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
+from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
-from .contest import expected
 from .fallback import left_to_python
-from .families import Generalising, Sizing, axes_of
-from .receipt import loop_trip_counts
+from .families import SHORT, Generalising, Sizing, axes_of
 
-OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes
-SHORT = 0.25  # bound: no more seconds than this
+OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
 UNSERVED = "there is no program for its shapes as yet"
 PLAIN, NUMPY = "plain Python", "generated NumPy"
@@ -38,11 +36,11 @@ PLAIN, NUMPY = "plain Python", "generated NumPy"
 
 class NewShape(Exception):
     """A call of a shape that is not to be compiled as yet; `shape`: its ShapeTally; `here`: the set of
-    traces in which a program of all sizes answers it now, or None."""
+    traces that serves its guard; served: whether a program of all sizes answers it now."""
 
-    def __init__(self, shape, sizing, here=None):
+    def __init__(self, shape, here, served=False):
         super().__init__(shape)
-        self.shape, self.sizing, self.here = shape, sizing, here
+        self.shape, self.here, self.served = shape, here, served
 
 
 class ShapeTally:
@@ -94,9 +92,9 @@ class NewShapes(Generalising):
         sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
         if sibling is None:
             return False
-        cost, eager = cost_of(sibling), not self.falls_back()
-        soon = ends_soon(sibling, full, cost)
         here.sizing = here.sizing or Sizing()
+        cost, eager = cost_of(sibling), not self.falls_back()
+        soon = here.sizing.ends_soon(sibling, full, cost)
         shape = here.shapes.get(full)
         if shape is None:
             shape = here.shapes[full] = ShapeTally(full)
@@ -104,9 +102,9 @@ class NewShapes(Generalising):
                 del here.shapes[next(iter(here.shapes))]
         shape.due = shape.due or here.sizing.is_exact(types)
         if self.generalised(here, types, sibling, eager or not soon):
-            raise NewShape(shape, here.sizing, here)
+            raise NewShape(shape, here, served=True)
         if soon and not shape.is_due(cost):
-            raise NewShape(shape, here.sizing)
+            raise NewShape(shape, here)
         here.served[full] = here.shapes.pop(full)
         self.take_over(types, here)
         return soon
@@ -120,16 +118,17 @@ class NewShapes(Generalising):
                     raise ValueError(f"dynamic= asks for axis {axis} of {name}, which is {t}")
 
     def unserved(self, here, everything):
-        """The NewShape of a call of which it is known that nothing serves it, None where nothing is known."""
-        shape = here.shapes.get(tuple(map(type_of, everything)))
-        if shape is None or shape.is_due(cost_of(here.versions[-1])):
-            return None
-        return NewShape(shape, here.sizing)
+        """Why no program answers a call, None where one does: the NewShape of one that waits, else Untraced."""
+        types = tuple(map(type_of, everything))
+        shape = here.shapes.get(types)
+        if shape is not None and not shape.is_due(cost_of(here.versions[-1])) and not self.may_be_generalised(here):
+            return NewShape(shape, here)
+        return Untraced() if here.version(types) is None else None
 
     def meanwhile(self, leaves, new, given):
         """The call, by what is there."""
         shape = new.shape
-        for straight in new.here.straight if new.here is not None else ():
+        for straight in new.here.straight if new.served else ():
             if (out := straight(*leaves, *new.here.gather())) is not MISS:
                 return out
         start = time.perf_counter()
@@ -138,9 +137,9 @@ class NewShapes(Generalising):
                 with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)
             finally:
-                shape.answered(PLAIN, time.perf_counter() - start, new.sizing)
+                shape.answered(PLAIN, time.perf_counter() - start, new.here.sizing)
         with self.compiled.lock, events.making(self.compiled):
-            found = baseline.interpreted(self, SpecialisationSet, leaves, aside=True)
+            found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once
             shape.due = True
             return self.first(*leaves, given=given)
@@ -149,7 +148,7 @@ class NewShapes(Generalising):
             return self.settle(here, version, baseline.results(version, everything), everything, given)
         finally:
             seconds = time.perf_counter() - start
-            shape.answered(NUMPY, seconds, new.sizing)
+            shape.answered(NUMPY, seconds, new.here.sizing)
             text = lambda: f"ran as generated NumPy ({self.shown_types(version.types)}): {UNSERVED}"
             events.report("trace", "new shape", text, seconds, of=self.compiled, level=logging.DEBUG)
 
@@ -177,17 +176,6 @@ def cost_of(version):
     """Seconds that it took to make a version."""
     compiled = max(version.first_seconds or 0.0, version.compile_seconds or 0.0)
     return version.trace_seconds + version.pass_seconds + compiled
-
-
-def ends_soon(version, types, cost):
-    """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
-    version."""
-    func = version.captured.func
-    if not all(times is not None and sure for times, sure in loop_trip_counts(func)):
-        return False
-    size = lambda found: sum(t.size for t in found)
-    growth = max(1.0, size(types) / max(size(version.types), 1))
-    return expected(func) * growth <= max(cost, SHORT)
 
 
 def asked_dynamic(function, asked=None):

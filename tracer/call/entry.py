@@ -98,9 +98,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 out = straight(*everything)
                 if out is not MISS:
                     return out
-            if here.shapes and (why := self.unserved(here, everything)) is not None:
-                raise why
             try:
+                if here.sizing is not None and (why := self.unserved(here, everything)) is not None:
+                    raise why
                 raw = self.launch(here, everything)
             except Untraced:
                 return self.first(*leaves, given=given)

@@ -19,8 +19,10 @@ from ..program import backend_choice
 from ..program.numpy_call import MISS, NumPyCall
 from ..program.size_free import SizeFree
 from ..program.specialisation_set import input_key
+from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
+from .receipt import loop_trip_counts
 from .size_facts import shown_sizes
 from .size_names import LEAST
 
@@ -29,7 +31,9 @@ WIDER = 3  # bound: those that a larger range takes
 TIMES = 1.0  # bound: times the estimated cost that calls have taken before
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
 LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
+FARTHEST = 16  # bound: sizes at which a family's program was found to be another, until it is widened no more
 TRIES = 3  # bound: times that a family is looked for in vain
+SHORT = 0.25  # bound: seconds of compilation, and of calls of plain Python, that are few
 SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
 
 
@@ -39,11 +43,23 @@ class Sizing:
 
     def __init__(self):
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
+        self.plain = {}  # version -> what plain Python may take for its program, None where that is not known
 
     def fitting(self, types):
         """The Symbolic whose names and facts are those of these types."""
         sizes = lambda s: s.family.names.sizes_of(types)
         return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
+
+    def ends_soon(self, version, types, cost):
+        """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
+        version."""
+        if version not in self.plain:
+            func = version.captured.func
+            sure = all(times is not None and certain for times, certain in loop_trip_counts(func))
+            self.plain[version] = expected(func) if sure else None
+        seconds = self.plain[version]
+        size = lambda found: sum(t.size for t in found)
+        return seconds is not None and seconds * max(1.0, size(types) / max(size(version.types), 1)) <= max(cost, SHORT)
 
     def is_exact(self, types):
         """Whether a family leaves these sizes to a program of their own."""
@@ -56,18 +72,19 @@ class Sizing:
         if self.failed >= TRIES:
             return False
         if eager:
-            return traces == WIDER or observed >= 3 * 4**self.failed
+            return traces == WIDER or observed >= 3 * 2**self.failed
         return self.spent >= TIMES * traces * cost * 4**self.failed
 
 
 class Symbolic:
     """A family in use. version: the Specialisation that stands for it in its set; free: its SizeFree, or None and
     `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; cost: seconds that such a
-    one takes to be made; seconds: that finding it took."""
+    one takes to be made; seconds: that finding it took; beyond: sizes at which the program is another."""
 
     def __init__(self, entry, here, found, cost):
         self.family, self.free, self.why, self.version = found, None, None, None
         self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
+        self.beyond = []
         try:
             at = [s.sizes for s in found.samples]
             types = [entry.types[i] for i in entry.dynamic]
@@ -106,6 +123,14 @@ class Symbolic:
         """The sizes of a call of these types, in the order of the names; None where they are not of these names."""
         found = self.family.names.sizes_of(types)
         return None if found is None else tuple(found.values())
+
+    def is_beyond(self, sizes):
+        """Whether sizes are as far from the range, or farther, as some at which the program is another."""
+        least, most = self.family.ranges.least.values(), self.family.ranges.largest.values()
+        if len(self.beyond) >= FARTHEST:
+            return True
+        farther = lambda n, k, low, high: n <= k if k < low else n >= k if k > high else True
+        return any(all(map(farther, sizes, at, least, most)) for at in self.beyond)
 
     def settle(self, entry, here):
         """Have the function for all sizes answer."""
@@ -178,27 +203,44 @@ class Generalising:
         version that tells what a trace takes."""
         if not may_be_family(here):
             return False
-        sizing, observed, cost = here.sizing, self.observed(here, types), trace_cost(sibling)
-        eager = eager or self.compiled.dynamic is not None
+        sizing, cost, eager = here.sizing, trace_cost(sibling), eager or self.compiled.dynamic is not None
+        if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
+            return False
+        observed = self.observed(here, types)
         known = sizing.fitting(types)
         if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
             return False
         if known is not None:
-            if not sizing.is_time(cost, WIDER, len(observed), eager):
-                return False
-            sizing.spent, start = 0.0, time.perf_counter()
-            wider = self.sought(lambda: known.widened(self, here, types), sizing)
-            if wider:
-                self.report_family(known, "wider", time.perf_counter() - start)
-            return bool(wider) and known.free is not None
+            return self.widen(known, here, types)
         observed = [t for t in observed if sizing.fitting(t) is None]
         if len(observed) < 2 or not sizing.is_time(cost, TRACES, len(observed), eager):
             return False
-        made = self.generalise(here, observed, sibling)
+        made = self.generalise(here, observed, sibling) or self.generalise(here, larger(observed), sibling)
+        sizing.failed += made is None
         return made is not None and made.free is not None and made.family.serves(types) is not None
+
+    def widen(self, known, here, types):
+        """Whether a family answers calls of these types from now on, which lie beyond its range."""
+        sizes, start = known.sizes(types), time.perf_counter()
+        if known.is_beyond(sizes):
+            return False
+        here.sizing.spent = 0.0
+        try:
+            wider = known.widened(self, here, types)
+        except Exception as error:  # a call is answered all the same
+            wider, here.sizing.why = False, f"{type(error).__name__}: {events.first_line(error)}"
+        if not wider:
+            known.beyond.append(sizes)
+            text = lambda: f"is another program at {shown_sizes(known.family.names.sizes_of(types))}"
+            events.report("trace", "not wider", text, time.perf_counter() - start, of=self.compiled)
+            return False
+        self.report_family(known, "wider", time.perf_counter() - start)
+        return known.free is not None
 
     def generalise(self, here, observed, sibling):
         """The Symbolic of calls of these types, None where there is none."""
+        if len(observed) < 2:
+            return None
         sizing, start = here.sizing, time.perf_counter()
         sizing.spent = 0.0
         cost = max(sibling.first_seconds or 0.0, sibling.compile_seconds or 0.0)
@@ -218,7 +260,6 @@ class Generalising:
         other = as_if_changed(version.types, self.names, asked)
         if other != version.types:
             self.generalise(here, [version.types, other], version)
-            here.sizing.failed = 0  # calls may tell names that have a program
 
     def of_family(self, here, types, reason):
         """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
@@ -235,6 +276,12 @@ class Generalising:
         version.reason, version.trace_seconds = reason, time.perf_counter() - start
         return version
 
+    def may_be_generalised(self, here):
+        """Whether a family may be looked for at the next call that none answers."""
+        eager = not self.falls_back() or self.compiled.dynamic is not None
+        cost = trace_cost(here.versions[-1])
+        return may_be_family(here) and here.sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager)
+
     def sought(self, find, sizing):
         """What `find` gives, None where there is no family; that is remembered."""
         start = time.perf_counter()
@@ -244,7 +291,6 @@ class Generalising:
             sizing.why = str(error)
         except Exception as error:  # a call is answered all the same
             sizing.why = f"{type(error).__name__}: {events.first_line(error)}"
-        sizing.failed += 1
         text = f"has no program of all sizes: {sizing.why}"
         events.report("trace", "not symbolic", text, time.perf_counter() - start, of=self.compiled)
         return None
@@ -270,6 +316,12 @@ def without_small(observed):
     columns = [(k, a) for k, t in enumerate(observed[0]) for a in range(t.ndim)]
     moving = [(k, a) for k, a in columns if len({types[k].shape[a] for types in observed}) > 1]
     return [types for types in observed if all(types[k].shape[a] >= LEAST for k, a in moving)]
+
+
+def larger(observed):
+    """Of types of several calls, the half that is larger: small sizes may lead to another program."""
+    ordered = sorted(observed, key=lambda types: sum(t.size for t in types))
+    return ordered[len(ordered) // 2 :] if len(ordered) > 3 else ordered[1:]
 
 
 def as_if_changed(types, names, asked):

@@ -79,7 +79,7 @@ def test_nothing_is_compiled_for_a_shape_that_has_come_once(happened):
 
 
 def test_a_shape_that_comes_often_is_compiled_where_that_is_short(monkeypatch):
-    monkeypatch.setattr(dynamic, "cost_of", lambda version: dynamic.SHORT / 2)
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: families.SHORT / 2)
     f = jit(softly)
     for n in [3] + [5] * (dynamic.OFTEN + 3):
         agree(f(of_length(n)), softly(of_length(n)))
