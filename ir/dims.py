@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 DIVISORS = (2, 3, 4, 8, 16)  # bound: of the whole divisions that are looked for
+PERIOD = math.lcm(*DIVISORS)
 Monomial = tuple[Any, ...]  # unknowns, sorted by their text, each as often as its power
 
 
@@ -191,7 +192,7 @@ def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | in
     are looked for has, or more unknowns than one less than there are samples would be needed to say so.
 
     Looked for, in this order: a constant, affine forms of one name and of all, products of two names or squares with
-    those, whole divisions by a small number.
+    those, whole divisions by a small number; of these, where the samples leave several, none.
     """
     first = values[0]
     if all(v == first for v in values):
@@ -209,11 +210,19 @@ def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | in
         found = _solved([*basis, Dim.of(1)], values, samples)
         if found is not None:
             return found
+    divided: list[Dim] = []
     for symbol, divisor, shift in itertools.product(symbols, DIVISORS, range(-2, 3)):
         found = _solved([(symbol + shift) // divisor, symbol, Dim.of(1)], values, samples)
         if found is not None and all(c.denominator == 1 for c in found.terms.values()):
-            return found
-    return None
+            divided.append(found)
+    return divided[0] if divided and all(_same_everywhere(divided[0], d) for d in divided[1:]) else None
+
+
+def _same_everywhere(a: Dim, b: Dim) -> bool:
+    """Whether two forms with one whole division are equal at all sizes: n//4 and (n + 1)//4 agree at samples none of
+    which is 3 modulo 4. Such forms repeat but for a multiple of the name, so that two periods tell."""
+    names = sorted(a.names | b.names)
+    return len(names) == 1 and all(a.at({names[0]: n}) == b.at({names[0]: n}) for n in range(2 * PERIOD))
 
 
 def _solved(basis: Sequence[Dim], values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | None:

@@ -16,14 +16,11 @@ import numpy as np
 from .core import Lit
 from .dims import Dim, fit
 from .equality import equal
+from .sample import Unalike
 from .types import SHORT, Tensor
 
 Size = int | Dim
 WHOLE = 2.0**53  # below it floats hold every int
-
-
-class Unalike(ValueError):
-    """Programs of several sizes are not one program of symbolic sizes; the text says where and why."""
 
 
 class NumberForm(NamedTuple):
@@ -105,6 +102,9 @@ class SizedLit:
 
     def __repr__(self) -> str:
         return f"<{self.value!r}: {self.type!r}>"
+
+
+SIZED = Dim | SizedType | SizedNumber  # what stands for numbers, types and attributes, alone or in tuples
 
 
 def dims_of(type: Tensor | SizedType) -> tuple[Size, ...]:

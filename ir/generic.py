@@ -24,11 +24,25 @@ from .core import Eqn, Func, Lit, Value
 from .equality import same_function
 from .forms import Size, SizedLit, SizedType, Unalike, dims_of
 from .instances import Instances
+from .reading import parse
+from .sample_text import drawn_samples, show_samples, size_names, split_samples
+from .text import show
 from .types import Tensor
 from .unify import Pattern, PatternEqn, Unifier
 from .verify import verify
 
-__all__ = ["Generic", "Unalike", "generalised"]
+__all__ = ["Generic", "Unalike", "generalised", "parse_generic"]
+
+
+def parse_generic(text: str, functions: Mapping[str, Any] | None = None) -> Generic:
+    """The Generic that a text describes, as `str` gives it. functions: as of `ir.text.parse`.
+
+    Without the line that begins with `sizes`, it is read at samples of its own. Raises TextError where the text means
+    nothing, or nothing at one of its samples, and Unalike where it has other sizes than it says.
+    """
+    samples, rest = split_samples(text)
+    samples = samples or drawn_samples(size_names(text))
+    return generalised([parse(rest, functions, sizes) for sizes in samples], samples)
 
 
 def generalised(funcs: Sequence[Func], samples: Sequence[Mapping[str, int]]) -> Generic:
@@ -118,6 +132,9 @@ class Generic:
         be of these sizes.
         """
         return verify(self._instances.at(sizes))
+
+    def __str__(self) -> str:
+        return f"{show_samples(self.samples)}\n{show(self.func, view=self)}"
 
     def agrees(self, func: Func, sizes: Mapping[str, int]) -> bool:
         """Whether a function made at these sizes is `at(sizes)`, whatever values are called; `difference` says why

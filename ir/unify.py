@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import Eqn, Func, Lit, Value
-from .dims import Dim
-from .forms import Forms, SizedLit, SizedNumber, SizedType, Unalike
+from .forms import SIZED, Forms, SizedLit, SizedType, Unalike
 from .source import Source
 from .types import Tensor
 
-SYMBOLIC = (Dim, SizedType, SizedNumber, SizedLit)
+SYMBOLIC = SIZED | SizedLit
 
 
 class Pattern:
@@ -122,7 +121,7 @@ class _Comparison:
         return zip(*[getattr(f, part) for f in self.funcs], strict=False)
 
     def row(self, k: int, eqns: tuple[Eqn, ...]) -> PatternEqn:
-        first, where = eqns[0], place(k, eqns[0], self.funcs[0])
+        first, where = eqns[0], equation_place(k, eqns[0], self.funcs[0])
         if any(_kind(e) != _kind(first) for e in eqns):
             words = [f"{e.op.name} of {len(e.operands)} operands" + (f", {e.source}" if e.source else "") for e in eqns]
             self._same(words, where)
@@ -176,7 +175,7 @@ class _Comparison:
             raise Unalike(f"{what}: {self.forms.told(told)}".replace("'", ""))
 
 
-def place(k: int, eqn: Eqn, func: Func) -> str:
+def equation_place(k: int, eqn: Eqn, func: Func) -> str:
     """An equation in words: "equation 3 (reduce_sum) of f at model.py:12"."""
     return f"equation {k} ({eqn.op.name}) of {func.name}" + (f" at {eqn.source}" if eqn.source else "")
 

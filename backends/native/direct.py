@@ -239,13 +239,17 @@ def builtin(nest):
         place, code = address(text, "direct")
         key = code, tuple(map(id, found)), nest_name(nest.place)
         if key not in MADE:
-            named = Definition(key[2].encode(), place, FASTCALL, None)
-            known, definition = np.array(key[1], np.uintp), immortal(named)
-            make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-                ("PyCFunction_NewEx", ctypes.pythonapi)
-            )
-            MADE[key] = make(ctypes.addressof(definition), known, None)
+            MADE[key] = builtin_function(place, key[2], np.array(key[1], np.uintp))
         return MADE[key]
+
+
+def builtin_function(place, name, known):
+    """The builtin function of machine code at an address, whose first argument is the array `known`."""
+    definition = immortal(Definition(name.encode(), place, FASTCALL, None))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    return make(ctypes.addressof(definition), known, None)
 
 
 def accepted(t, array):

@@ -82,10 +82,14 @@ done:
 }"""
 
 
-def work(func):
-    """Equations that a function runs, rows and loops counted for what they are."""
-    alone = lambda eqn: sum(1 + r.type.size // ROW for r in eqn.results) + sum(map(work, eqn.regions()))
-    return sum(loop_work(eqn.attrs) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
+def work(func, parts=1):
+    """Equations that a function runs, rows and loops counted for what they are.
+
+    parts: of an equation, ROW of which are counted without rounding, a polynomial in sizes.
+    """
+    rows = lambda eqn: sum(parts + r.type.size * parts // ROW for r in eqn.results)
+    alone = lambda eqn: rows(eqn) + sum(work(region, parts) for region in eqn.regions())
+    return sum(loop_work(eqn.attrs, parts) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
 
 
 def trips(attrs):
@@ -93,8 +97,8 @@ def trips(attrs):
     return next((attrs[name] for name in ("trips", "bound") if attrs[name] is not None), None)
 
 
-def loop_work(attrs):
-    return (UNKNOWN if trips(attrs) is None else trips(attrs)) * work(attrs["body"])
+def loop_work(attrs, parts=1):
+    return (UNKNOWN if trips(attrs) is None else trips(attrs)) * work(attrs["body"], parts)
 
 
 def outermost_loops(func):
@@ -128,12 +132,13 @@ def asks(attrs):
 
 
 class Interrupts:
-    """The questions in the text of one nest."""
+    """The questions in the text of one nest. parts: of an equation that its costs are counted in, as `work` has it."""
 
-    def __init__(self, code):
+    def __init__(self, code, parts=1):
         self.code, self.left, self.stopped = code, code.name(), code.label()
-        first = code.name()
-        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {PERIOD}, i64 {(1 << 63) - 1}"]
+        self.parts, self.period = parts, PERIOD * parts
+        first, most = code.name(), (1 << 63) - 1
+        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {self.period}, i64 {most}"]
         code.head.append(f"  store i64 {first}, ptr {self.left}")
 
     def after(self, cost):
@@ -144,7 +149,7 @@ class Interrupts:
         code.do(f"store i64 {now}, ptr {self.left}")
         code.branch(code.op(f"icmp slt i64 {now}, 0"), asked, on)
         code.begin(asked)
-        code.do(f"store i64 {PERIOD}, ptr {self.left}")
+        code.do(f"store i64 {self.period}, ptr {self.left}")
         code.branch(code.op("call i1 @heard()"), self.stopped, on)
         code.begin(on)
 

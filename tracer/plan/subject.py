@@ -140,7 +140,7 @@ def existing(compiled: Any) -> list[Subject]:
     """All programs of a compiled function, in the order of `explain`."""
     found: dict[Any, Subject] = {}
     for entry in list(compiled.entries.values()):
-        for here in entry.worlds:
+        for here in (*entry.worlds, *entry.old):
             for v in here.versions:
                 tree = v.tree or here.drawing
                 for member in tree.versions.values() if tree is not None else (v,):

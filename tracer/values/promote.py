@@ -7,6 +7,7 @@ ufunc and operand kinds.
 import numpy as np
 
 from ...backends.xla.dispatch import is_device_array
+from ...ir.bounded import Remembered
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
@@ -17,6 +18,7 @@ from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
+from .sizes import Size
 from .storage import current_trace
 from .weak import HIGH, INT, LOW, PythonInt, dtype_one_by_one, keys_kept, literal_within, number_key
 
@@ -26,8 +28,8 @@ COMPARISONS = {np.equal, np.not_equal, *ORDERS}
 CONNECTIVES = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
 LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
-_literals = {}  # (Python type, number, type) -> Lit
-_loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
+_literals = Remembered()  # (Python type, number, type) -> Lit
+_loops = Remembered()  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
 
 
 PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays
@@ -42,7 +44,7 @@ def read(x):
     kind = type(x)
     if kind is TracedArray:
         return x.value, x.type.dtype
-    if kind is TracedScalar:
+    if kind is TracedScalar or kind is Size:
         if x.weak is int:
             return PythonInt(x.value), int
         return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)
