@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..core import Builder, Eqn, Func, Lit, Value
+from ..core import Builder, Eqn, Func, Value
 from ..dims import Dim
-from ..ops.control import COUNTER
 from ..forms import NUMBERS, SizedLit, SizedNumber, SizedType
 from ..generic import Generic
+from ..ops.control import COUNTER
 from ..ops.elementwise import cast, div, mul, sqrt
 from ..ops.shape import broadcast
 from ..table import RuleTable

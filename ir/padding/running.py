@@ -6,7 +6,6 @@ Loops run as many trips as there truly are. What they carry is as little known a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..core import Builder, Eqn, Func, Lit, Value, has
 from ..dims import Dim

@@ -34,7 +34,7 @@ from ..ops.window import (
     reduce_window_sum,
 )
 from .building import ROOM, refuse
-from .moving import before_dims, later
+from .moving import later
 from .tails import Roomy, plain_axes
 
 # -- numbers that change nothing -------------------------------------------------------------------

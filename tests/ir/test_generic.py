@@ -1,7 +1,6 @@
 """Functions made at several sizes as one of symbolic sizes: what it is at other sizes, its text, and what is unalike."""
 
 import random
-import re
 
 import numpy as np
 import pytest
@@ -11,19 +10,11 @@ from compare import agree
 from wengert import grad, jit
 from wengert.autodiff import jvp, vjp
 from wengert.autodiff.batch import batch
-from wengert.benchmarks.sizes.programs import PROGRAMS
-from wengert.ir.core import Builder, Constant, Lit
-from wengert.ir.dims import Dim, parse_dim
-from wengert.ir.equality import same_function
 from wengert.ir.exactness import of_all_sizes
-from wengert.ir.generic import Unalike, generalised, parse_generic
-from wengert.ir.ops import OPS
+from wengert.ir.generic import generalised, parse_generic
 from wengert.ir.ops.control import evaluate
-from wengert.ir.reading import TextError
-from wengert.ir.text import parse, show
-from wengert.ir.types import IRTypeError, Tensor, parse_type
+from wengert.ir.text import parse
 from wengert.ir.verify import verify
-from wengert.ir.walk import every_equation
 
 NS = [37, 38, 74, 103, 44, 57, 72, 43]  # of all residues modulo 8, and none a power of two
 SAMPLES = [{"n": n} for n in NS]

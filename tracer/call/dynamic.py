@@ -36,11 +36,11 @@ PLAIN, NUMPY = "plain Python", "generated NumPy"
 
 class NewShape(Exception):
     """A call of a shape that is not to be compiled as yet; `shape`: its ShapeTally; `here`: the set of
-    traces in which a program of all sizes answers it now, or None."""
+    traces that serves its guard; served: whether a program of all sizes answers it now."""
 
-    def __init__(self, shape, sizing, here=None):
+    def __init__(self, shape, here, served=False):
         super().__init__(shape)
-        self.shape, self.sizing, self.here = shape, sizing, here
+        self.shape, self.here, self.served = shape, here, served
 
 
 class ShapeTally:
@@ -102,9 +102,9 @@ class NewShapes(Generalising):
                 del here.shapes[next(iter(here.shapes))]
         shape.due = shape.due or here.sizing.is_exact(types)
         if self.generalised(here, types, sibling, eager or not soon):
-            raise NewShape(shape, here.sizing, here)
+            raise NewShape(shape, here, served=True)
         if soon and not shape.is_due(cost):
-            raise NewShape(shape, here.sizing)
+            raise NewShape(shape, here)
         here.served[full] = here.shapes.pop(full)
         self.take_over(types, here)
         return soon
@@ -122,13 +122,13 @@ class NewShapes(Generalising):
         types = tuple(map(type_of, everything))
         shape = here.shapes.get(types)
         if shape is not None and not shape.is_due(cost_of(here.versions[-1])) and not self.may_be_generalised(here):
-            return NewShape(shape, here.sizing)
+            return NewShape(shape, here)
         return Untraced() if here.version(types) is None else None
 
     def meanwhile(self, leaves, new, given):
         """The call, by what is there."""
         shape = new.shape
-        for straight in new.here.straight if new.here is not None else ():
+        for straight in new.here.straight if new.served else ():
             if (out := straight(*leaves, *new.here.gather())) is not MISS:
                 return out
         start = time.perf_counter()
@@ -137,9 +137,9 @@ class NewShapes(Generalising):
                 with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)
             finally:
-                shape.answered(PLAIN, time.perf_counter() - start, new.sizing)
+                shape.answered(PLAIN, time.perf_counter() - start, new.here.sizing)
         with self.compiled.lock, events.making(self.compiled):
-            found = baseline.interpreted(self, SpecialisationSet, leaves, aside=True)
+            found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once
             shape.due = True
             return self.first(*leaves, given=given)
@@ -148,7 +148,7 @@ class NewShapes(Generalising):
             return self.settle(here, version, baseline.results(version, everything), everything, given)
         finally:
             seconds = time.perf_counter() - start
-            shape.answered(NUMPY, seconds, new.sizing)
+            shape.answered(NUMPY, seconds, new.here.sizing)
             text = lambda: f"ran as generated NumPy ({self.shown_types(version.types)}): {UNSERVED}"
             events.report("trace", "new shape", text, seconds, of=self.compiled, level=logging.DEBUG)
 

@@ -22,6 +22,7 @@ from ..program.specialisation_set import input_key
 from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
+from .laddered import FASTER, Laddered
 from .receipt import loop_trip_counts
 from .size_facts import shown_sizes
 from .size_names import LEAST
@@ -31,6 +32,7 @@ WIDER = 3  # bound: those that a larger range takes
 TIMES = 1.0  # bound: times the estimated cost that calls have taken before
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
 LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
+FARTHEST = 16  # bound: sizes at which a family's program was found to be another, until it is widened no more
 TRIES = 3  # bound: times that a family is looked for in vain
 SHORT = 0.25  # bound: seconds of compilation, and of calls of plain Python, that are few
 SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
@@ -71,18 +73,20 @@ class Sizing:
         if self.failed >= TRIES:
             return False
         if eager:
-            return traces == WIDER or observed >= 3 * 4**self.failed
+            return traces == WIDER or observed >= 3 * 2**self.failed
         return self.spent >= TIMES * traces * cost * 4**self.failed
 
 
 class Symbolic:
     """A family in use. version: the Specialisation that stands for it in its set; free: its SizeFree, or None and
     `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; cost: seconds that such a
-    one takes to be made; seconds: that finding it took."""
+    one takes to be made; seconds: that finding it took; beyond: sizes at which the program is another."""
 
     def __init__(self, entry, here, found, cost):
         self.family, self.free, self.why, self.version = found, None, None, None
         self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
+        self.laddered = None
+        self.beyond = []
         try:
             at = [s.sizes for s in found.samples]
             types = [entry.types[i] for i in entry.dynamic]
@@ -122,32 +126,53 @@ class Symbolic:
         found = self.family.names.sizes_of(types)
         return None if found is None else tuple(found.values())
 
+    def is_beyond(self, sizes):
+        """Whether sizes are as far from the range, or farther, as some at which the program is another."""
+        least, most = self.family.ranges.least.values(), self.family.ranges.largest.values()
+        if len(self.beyond) >= FARTHEST:
+            return True
+        farther = lambda n, k, low, high: n <= k if k < low else n >= k if k > high else True
+        return any(all(map(farther, sizes, at, least, most)) for at in self.beyond)
+
     def settle(self, entry, here):
         """Have the function for all sizes answer."""
         names = list(self.family.names.names)
         call = self.free.call([*self.family.told_facts(), *order_tests(self.family.ranges.orders, names)])
+        if self.laddered is None:
+            self.laddered = Laddered.of(entry, here, self.family, call, len(call.reads))
+        else:
+            self.laddered.numpy = call
         self.version.straight = self.counted(call)
         here.straight = [v.straight for v in here.versions if v.straight is not None]
         if entry.current is here:
             entry.compiled.front.install(entry)
 
     def counted(self, made):
-        """A NumPyCall that does what another does, and knows which sizes recur: of those whose calls have taken as long
-        as a program of their own would, it says MISS."""
-        inner, spent, exact = made.call, self.spent, self.exact
-        at = [(len(made.reads) + leaf, axis) for leaf, axis in self.family.names.names.values()]
-        clock = time.perf_counter
+        """A NumPyCall that does what another does, and knows which sizes recur: those of a step of the ladder that is
+        faster are answered by that, and of those whose calls have taken as long as a program of their own would, it
+        says MISS."""
+        inner, spent, exact, laddered = made.call, self.spent, self.exact, self.laddered
+        more = self.free.more
+        at = [(len(made.reads) + leaf, axis, more[n]) for n, (leaf, axis) in self.family.names.names.items()]
+        clock, steps = time.perf_counter, {}
 
         def call(*given):
-            sizes = tuple([given[place].shape[axis] for place, axis in at])
+            sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
             if sizes in exact:
                 return MISS
+            step = steps.get(sizes)
+            if step is not None and step.state is FASTER and (out := laddered.answer(step, given)) is not MISS:
+                return out
             start = clock()
             out = inner(*given)
             if out is not MISS:
                 calls, seconds = spent.get(sizes, (0, 0.0))
-                spent[sizes] = calls + 1, (seconds := seconds + clock() - start)
-                if seconds >= self.cost:
+                took = clock() - start
+                spent[sizes] = calls + 1, seconds + took
+                if laddered is not None:
+                    step = step or steps.setdefault(sizes, laddered.step(sizes))
+                    laddered.spent(step, sizes, took, given)
+                if seconds + took >= self.cost and (step is None or not laddered.hopes(step)):
                     exact.add(sizes)
             return out
 
@@ -201,19 +226,36 @@ class Generalising:
         if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
             return False
         if known is not None:
-            sizing.spent, start = 0.0, time.perf_counter()
-            wider = self.sought(lambda: known.widened(self, here, types), sizing)
-            if wider:
-                self.report_family(known, "wider", time.perf_counter() - start)
-            return bool(wider) and known.free is not None
+            return self.widen(known, here, types)
         observed = [t for t in observed if sizing.fitting(t) is None]
         if len(observed) < 2 or not sizing.is_time(cost, TRACES, len(observed), eager):
             return False
-        made = self.generalise(here, observed, sibling)
+        made = self.generalise(here, observed, sibling) or self.generalise(here, larger(observed), sibling)
+        sizing.failed += made is None
         return made is not None and made.free is not None and made.family.serves(types) is not None
+
+    def widen(self, known, here, types):
+        """Whether a family answers calls of these types from now on, which lie beyond its range."""
+        sizes, start = known.sizes(types), time.perf_counter()
+        if known.is_beyond(sizes):
+            return False
+        here.sizing.spent = 0.0
+        try:
+            wider = known.widened(self, here, types)
+        except Exception as error:  # a call is answered all the same
+            wider, here.sizing.why = False, f"{type(error).__name__}: {events.first_line(error)}"
+        if not wider:
+            known.beyond.append(sizes)
+            text = lambda: f"is another program at {shown_sizes(known.family.names.sizes_of(types))}"
+            events.report("trace", "not wider", text, time.perf_counter() - start, of=self.compiled)
+            return False
+        self.report_family(known, "wider", time.perf_counter() - start)
+        return known.free is not None
 
     def generalise(self, here, observed, sibling):
         """The Symbolic of calls of these types, None where there is none."""
+        if len(observed) < 2:
+            return None
         sizing, start = here.sizing, time.perf_counter()
         sizing.spent = 0.0
         cost = max(sibling.first_seconds or 0.0, sibling.compile_seconds or 0.0)
@@ -233,7 +275,6 @@ class Generalising:
         other = as_if_changed(version.types, self.names, asked)
         if other != version.types:
             self.generalise(here, [version.types, other], version)
-            here.sizing.failed = 0  # calls may tell names that have a program
 
     def of_family(self, here, types, reason):
         """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
@@ -265,7 +306,6 @@ class Generalising:
             sizing.why = str(error)
         except Exception as error:  # a call is answered all the same
             sizing.why = f"{type(error).__name__}: {events.first_line(error)}"
-        sizing.failed += 1
         text = f"has no program of all sizes: {sizing.why}"
         events.report("trace", "not symbolic", text, time.perf_counter() - start, of=self.compiled)
         return None
@@ -291,6 +331,12 @@ def without_small(observed):
     columns = [(k, a) for k, t in enumerate(observed[0]) for a in range(t.ndim)]
     moving = [(k, a) for k, a in columns if len({types[k].shape[a] for types in observed}) > 1]
     return [types for types in observed if all(types[k].shape[a] >= LEAST for k, a in moving)]
+
+
+def larger(observed):
+    """Of types of several calls, the half that is larger: small sizes may lead to another program."""
+    ordered = sorted(observed, key=lambda types: sum(t.size for t in types))
+    return ordered[len(ordered) // 2 :] if len(ordered) > 3 else ordered[1:]
 
 
 def as_if_changed(types, names, asked):

@@ -23,7 +23,8 @@ def size_lines(entry, here):
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {answered(made)}")
-    if sizing is not None and sizing.why is not None:
+        lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
+    if sizing is not None and sizing.why is not None and not families:
         lines.append(f"    not symbolic {sizing.why}")
     return lines
 
