@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.generic import Generic
 from ...ir.padding import Unroomy, in_room
-from .dispatch import program, settled, wide
+from .dispatch import ahead, narrow, program, settled, wide
 
 FINEST = 8  # the least step, and what the least ones lie apart; measured by benchmarks/sizes/ladder.py
 OCTAVE = 4  # steps from a size to its double; measured by benchmarks/sizes/ladder.py
@@ -54,6 +54,10 @@ class Rung:
         self.run = program(lambda types: (made.func, places), name, **options)
         self.grown = [any(not isinstance(d, int) for d in shape) for shape in made.params]
 
+    def prepare(self):
+        """Compile it, for ndarrays."""
+        ahead(self.run, [(p.type, None) for p in self.made.func.params], None, narrow(self.made.func))
+
     def operands(self, leaves, arrays):
         """The arguments in room, zeros in their tails."""
         given = []
@@ -65,6 +69,8 @@ class Rung:
                 array[tuple(map(slice, x.shape))] = x
                 arrays[k] = array, x.shape
                 x = array
+            elif not p.type.shape:
+                x = p.type.dtype.type(x)
             given.append(x)
         return given
 

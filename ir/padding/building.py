@@ -16,7 +16,7 @@ from ..ops.elementwise import cast, div, mul, sqrt
 from ..ops.shape import broadcast
 from ..table import RuleTable
 from ..types import IRTypeError, Tensor
-from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled, plain_axes, rises, splat_in_room
+from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled, plain_axes, splat_in_room
 
 # (scope, equation, operands in room) -> results in room; what has none is refused
 InRoomRule: TypeAlias = Callable[..., Sequence[Roomy]]
@@ -189,7 +189,7 @@ def in_room(generic: Generic, room: Mapping[str, int], zeros: bool = True) -> In
             nothing = np.zeros((), p.type.dtype)[()]
             ends = dict.fromkeys(range(len(shape)), nothing) if zeros else {}
             scope.known[p] = Roomy(value, plain_axes(shape), ends)
-        check_rising(generic, func)
+        check_rising(generic, func, sizes)
         results = scope.run(func)
         shapes = [generic.dims(generic.result(func, k)) for k in range(len(func.results))]
         for k, (r, shape) in enumerate(zip(results, shapes, strict=True)):
@@ -199,11 +199,11 @@ def in_room(generic: Generic, room: Mapping[str, int], zeros: bool = True) -> In
     return InRoom(made, names, room, [generic.dims(p) for p in func.params], shapes, masks.made)
 
 
-def check_rising(generic: Generic, func: Func) -> None:
+def check_rising(generic: Generic, func: Func, sizes: Sizes) -> None:
     """Refuse where an axis has no room in a larger array: its size falls where names grow."""
     for eqn in func.eqns:
         for r in eqn.results:
-            if not all(map(rises, generic.dims(r))):
+            if not all(map(sizes.rises, generic.dims(r))):
                 refuse(eqn, f"a size of {generic.dims(r)} falls where another grows")
         for f in eqn.regions():
-            check_rising(generic, f)
+            check_rising(generic, f, sizes)

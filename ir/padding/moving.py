@@ -25,7 +25,7 @@ from ..ops.shape import (
 )
 from ..types import Tensor
 from .building import ROOM, refuse
-from .tails import Roomy, packed_factors, plain_axes, rises, same_number, whole_of
+from .tails import Roomy, packed_factors, plain_axes, same_number, whole_of
 
 # -- how elements lie ------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ def sliced(scope, eqn, x):
             sizes=tuple(reach[a] if a in moving else n for a, n in enumerate(value.type.shape)),
         )
     for a in moving:
-        if not rises(start[a]) or scope.sizes.at(start[a]) + reach[a] > x.value.type.shape[a]:
+        if not scope.sizes.rises(start[a]) or scope.sizes.at(start[a]) + reach[a] > x.value.type.shape[a]:
             refuse(eqn, f"it begins at {start[a]}, where there is no room")
     begin = [0 if a in moving else s for a, s in enumerate(start)]
     end = [min(b + r, n) for b, r, n in zip(begin, reach, value.type.shape, strict=True)]
@@ -270,7 +270,7 @@ def padded(scope, eqn, x, number):
     x = scope.fill(x, {*read, *moving}, fill, eqn)
     value = pad(x.value, number.value, **scope.attrs(eqn))
     for a in moving:
-        if not rises(low[a]):
+        if not scope.sizes.rises(low[a]):
             refuse(eqn, f"it begins with {low[a]} numbers")
         most = scope.sizes.at(low[a])
         value = later(scope, value, a, sub(Lit(most, COUNTER), scope.sizes.scalar(low[a])), most, number.value)
@@ -307,7 +307,7 @@ def joined(scope, eqn, *xs):
     type = scope.type(scope.dims(eqn.results[0]), eqn.results[0].type.dtype)
     value = Lit(ends.get(axis, 0), type)
     for x, start in zip(xs, itertools.accumulate([0, *sizes[:-1]], lambda a, b: a + b), strict=True):
-        if not rises(start):
+        if not scope.sizes.rises(start):
             refuse(eqn, f"a part begins at {start}, which falls where a size grows")
         at = scope.sizes.scalar(start)
         starts = [at if a == axis else Lit(0, COUNTER) for a in range(len(axes))]
@@ -333,7 +333,7 @@ def inside_starts(scope, eqn, dims, sizes, starts):
             made.append(s.value)
             continue
         last = last.simplified() if isinstance(last, Dim) else last
-        if not rises(last):
+        if not scope.sizes.rises(last):
             refuse(eqn, f"a part of {k} of {d} has no room")
         starts_within = isinstance(s.value, Lit) and isinstance(last, int) and 0 <= int(s.value.value) <= last
         made.append(s.value if starts_within else clamped(scope, s.value, last))

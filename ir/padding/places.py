@@ -8,7 +8,7 @@ from ..ops.indexing import gather, scatter, scatter_add, scatter_max, scatter_mi
 from ..ops.shape import broadcast, concatenate, reshape, slice_
 from .building import ROOM, refuse
 from .moving import before_dims
-from .tails import Roomy, plain_axes, rises
+from .tails import Roomy, plain_axes
 
 LAYOUT = ("offset_dims", "collapsed", "start_index_map", "operand_batch", "indices_batch")
 
@@ -19,7 +19,7 @@ def lasts(scope, eqn, x, sizes):
     for a in eqn.attrs["start_index_map"]:
         last = dims[a] - sizes[a]
         last = last.simplified() if isinstance(last, Dim) else last
-        if not rises(last):
+        if not scope.sizes.rises(last):
             refuse(eqn, f"a window of {sizes[a]} of {dims[a]} has no room")
         found.append(last)
     return found

@@ -35,7 +35,7 @@ from ..ops.window import (
 )
 from .building import ROOM, refuse
 from .moving import later
-from .tails import Roomy, plain_axes, rises
+from .tails import Roomy, plain_axes
 
 # -- numbers that change nothing -------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ def convolved(scope, eqn, x, w):
 
 def earlier_windows(scope, eqn, value, attrs, k, low):
     """What windows give, from that on which begins where the first one does."""
-    if attrs["strides"][k] != 1 or not rises(low):
+    if attrs["strides"][k] != 1 or not scope.sizes.rises(low):
         refuse(eqn, f"windows begin {low} elements before the first")
     most = scope.sizes.at(low)
     axis = attrs["dimension_numbers"][2][2 + k]

@@ -17,7 +17,7 @@ def beside_identity(scope, eqn, x):
     if x.axes[c] is None:
         return x
     shape = x.value.type.shape
-    inside = scope.sizes.within(x.axes[c])
+    inside = scope.sizes.within(x.axes[c], shape[c])
     both = and_(broadcast(inside, shape=shape, dims=(r,)), broadcast(inside, shape=shape, dims=(c,)))
     square = shape[r:]
     diagonal = eq(iota(shape=square, axis=0, dtype=COUNTER.dtype), iota(shape=square, axis=1, dtype=COUNTER.dtype))

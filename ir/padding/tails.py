@@ -18,6 +18,7 @@ from ..ops.shape import broadcast, iota, reshape
 from ..types import Tensor
 
 Size: TypeAlias = Dim | int
+LONGEST = 1 << 14  # bound: sizes up to which one is asked number by number whether it rises
 Factors: TypeAlias = tuple[Size, ...]
 
 
@@ -86,11 +87,11 @@ def same_number(a: Any, b: Any) -> bool:
     return bool(a.dtype == b.dtype and (a == b or a.tobytes() == b.tobytes() or (a != a and b != b)))
 
 
-def rises(dim: Size) -> bool:
-    """Whether a size is no smaller where its names are greater, by its form."""
+def rising_form(dim: Size) -> bool:
+    """Whether a size is no smaller where its names are greater, by its form alone."""
     if not isinstance(dim, Dim):
         return True
-    return all(c >= 0 and all(isinstance(u, str) or rises(u.of) for u in m) for m, c in dim.terms.items() if m)
+    return all(c >= 0 and all(isinstance(u, str) or rising_form(u.of) for u in m) for m, c in dim.terms.items() if m)
 
 
 class Sizes:
@@ -106,6 +107,16 @@ class Sizes:
     def at(self, dim: Size) -> int:
         """The size that there is room for."""
         return dim.at(self.room) if isinstance(dim, Dim) else int(dim)
+
+    def rises(self, dim: Size) -> bool:
+        """Whether a size is nowhere smaller than where its names are smaller, up to the room."""
+        if rising_form(dim) or not isinstance(dim, Dim):
+            return True
+        (name, *others) = dim.names
+        if others or self.room[name] > LONGEST:
+            return False
+        seen = [dim.at({name: n}) for n in range(self.room[name] + 1)]
+        return seen == sorted(seen)
 
     def scalar(self, dim: Size) -> Atom:
         """Appends the true size, i64[]."""
@@ -128,9 +139,9 @@ class Sizes:
             return self.true[unknown]
         return quotient(self.scalar(unknown.of), unknown.divisor)
 
-    def within(self, factors: Factors) -> Atom:
-        """Appends which places along an axis are no tail, bool[its room]."""
-        rooms = tuple(self.at(f) for f in factors)
+    def within(self, factors: Factors, room: int) -> Atom:
+        """Appends which places along an axis are no tail, bool[room]."""
+        rooms = (room,) if len(factors) == 1 else tuple(self.at(f) for f in factors)
         made: Any = None
         for k, (f, room) in enumerate(zip(factors, rooms, strict=True)):
             if isinstance(f, Dim):
@@ -173,7 +184,7 @@ def filled(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: An
         return x
     shape, inside = x.value.type.shape, None
     for a in todo:
-        one = sizes.within(x.axes[a])
+        one = sizes.within(x.axes[a], shape[a])
         one = one if len(shape) == 1 else broadcast(one, shape=shape, dims=(a,))
         inside = one if inside is None else and_(inside, one)
     whole = not literal and number.type is x.value.type

@@ -22,6 +22,7 @@ from ..program.specialisation_set import input_key
 from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
+from .laddered import FASTER, Laddered
 from .receipt import loop_trip_counts
 from .size_facts import shown_sizes
 from .size_names import LEAST
@@ -84,6 +85,7 @@ class Symbolic:
     def __init__(self, entry, here, found, cost):
         self.family, self.free, self.why, self.version = found, None, None, None
         self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
+        self.laddered = None
         self.beyond = []
         try:
             at = [s.sizes for s in found.samples]
@@ -136,28 +138,41 @@ class Symbolic:
         """Have the function for all sizes answer."""
         names = list(self.family.names.names)
         call = self.free.call([*self.family.told_facts(), *order_tests(self.family.ranges.orders, names)])
+        if self.laddered is None:
+            self.laddered = Laddered.of(entry, here, self.family, call, len(call.reads))
+        else:
+            self.laddered.numpy = call
         self.version.straight = self.counted(call)
         here.straight = [v.straight for v in here.versions if v.straight is not None]
         if entry.current is here:
             entry.compiled.front.install(entry)
 
     def counted(self, made):
-        """A NumPyCall that does what another does, and knows which sizes recur: of those whose calls have taken as long
-        as a program of their own would, it says MISS."""
-        inner, spent, exact = made.call, self.spent, self.exact
-        at = [(len(made.reads) + leaf, axis) for leaf, axis in self.family.names.names.values()]
-        clock = time.perf_counter
+        """A NumPyCall that does what another does, and knows which sizes recur: those of a step of the ladder that is
+        faster are answered by that, and of those whose calls have taken as long as a program of their own would, it
+        says MISS."""
+        inner, spent, exact, laddered = made.call, self.spent, self.exact, self.laddered
+        more = self.free.more
+        at = [(len(made.reads) + leaf, axis, more[n]) for n, (leaf, axis) in self.family.names.names.items()]
+        clock, steps = time.perf_counter, {}
 
         def call(*given):
-            sizes = tuple([given[place].shape[axis] for place, axis in at])
+            sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
             if sizes in exact:
                 return MISS
+            step = steps.get(sizes)
+            if step is not None and step.state is FASTER and (out := laddered.answer(step, given)) is not MISS:
+                return out
             start = clock()
             out = inner(*given)
             if out is not MISS:
                 calls, seconds = spent.get(sizes, (0, 0.0))
-                spent[sizes] = calls + 1, (seconds := seconds + clock() - start)
-                if seconds >= self.cost:
+                took = clock() - start
+                spent[sizes] = calls + 1, seconds + took
+                if laddered is not None:
+                    step = step or steps.setdefault(sizes, laddered.step(sizes))
+                    laddered.spent(step, sizes, took, given)
+                if seconds + took >= self.cost and (step is None or not laddered.hopes(step)):
                     exact.add(sizes)
             return out
 

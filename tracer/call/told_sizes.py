@@ -23,6 +23,7 @@ def size_lines(entry, here):
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {answered(made)}")
+        lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
     if sizing is not None and sizing.why is not None and not families:
         lines.append(f"    not symbolic {sizing.why}")
     return lines
