@@ -92,7 +92,7 @@ def fixed_parts(nest):
 def numbers(nest):
     """What hangs on the sizes beside the lines, in one order: shapes, scratch memory, what is taken for granted."""
     shapes = [n for t, array in nest.kinds() if array for n in t.shape]
-    return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs, nest.work]
+    return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs]
 
 
 class SizeFreeNest:
@@ -110,7 +110,11 @@ class SizeFreeNest:
             raise Unalike("at one size more is taken for granted than at another")
         self.numbers = [fitted(found) for found in zip(*rows, strict=True)]
         if None in self.numbers:
-            raise Unalike("a number hangs on the sizes in no way that is known")
+            found = [row[self.numbers.index(None)] for row in rows]
+            raise Unalike(f"a number hangs on the sizes in no way that is known: {found}")
+        # threads are a matter of speed: where work is no expression of the sizes, most of it decides
+        work = [n.work - UNLOCKED * ROW for n in nests]
+        self.much = fitted(tuple(work)) or max(work)
         self.known = self.ranges(samples)
         self.conditions = self.all_conditions()
         if not all(map(self.covers, samples)):
@@ -133,7 +137,7 @@ class SizeFreeNest:
         axes = sum(t.ndim for t, array in kinds if array)
         proofs = len(self.nest.proofs)
         sizes = [d - 1 for d in self.numbers[: axes + len(self.nest.scratched)] if isinstance(d, Dim)]
-        whole = [d for d in self.numbers[-1 - proofs : -1] if isinstance(d, Dim)]
+        whole = [d for d in self.numbers[len(self.numbers) - proofs :] if isinstance(d, Dim)]
         narrow = []
         for line in (*self.head, *self.lines):
             for slot in () if isinstance(line, str) else line[1].values():
@@ -222,7 +226,7 @@ class SizeFreeNest:
 
     def memory(self):
         """Scratch memory as (pointer, dtype, elements): what is on the stack of @nest, and what is given to it."""
-        first, near, far, room = len(self.numbers) - 1 - len(self.nest.proofs), [], [], ON_STACK
+        first, near, far, room = len(self.numbers) - len(self.nest.proofs), [], [], ON_STACK
         sizes = self.numbers[first - len(self.nest.scratched) : first]
         for (name, dtype, _), size in zip(self.nest.scratched, sizes, strict=True):
             if isinstance(size, Dim) or size * dtype.itemsize > room:
@@ -239,8 +243,7 @@ class SizeFreeNest:
             shapes.append(tuple(next(dims) for _ in t.shape) if array else None)
         computed = Computed({name: f"%s{k}" for k, name in enumerate(self.names)}, "e")
         scratch = [size * dtype.itemsize for _, dtype, size in far]
-        much = self.numbers[-1] - UNLOCKED * ROW
-        return sized_entry(self.names, self.residues, shapes, self.conditions, scratch, computed, much, self.nest.long)
+        return sized_entry(self.names, self.residues, shapes, self.conditions, scratch, computed, self.much, self.nest.long)
 
     @functools.cached_property
     def function(self):

@@ -51,6 +51,11 @@ FLOATS = {
         lambda v: 1 / v,
         "{out}.x = sitofp i64 {n} to {t}\n  {out} = fdiv {t} 1.0, {out}.x",
     ),
+    "2/x": (
+        lambda x: type(x)(2) / x,
+        lambda v: 2 / v,
+        "{out}.x = sitofp i64 {n} to {t}\n  {out} = fdiv {t} 2.0, {out}.x",
+    ),
     "sqrt(x)": (
         np.sqrt,
         lambda v: v * v,
