@@ -44,6 +44,9 @@ from .nest import ATTRIBUTES, ON_STACK
 from .size_entry import SYMBOLS, sized_entry
 from .size_text import LARGEST, Computed, agrees, filled, fitted_to, unified_lines
 
+VECTORS = 2  # vectors of a trip; measured by benchmarks/sizes/nests.py
+HINTS = 1 << 20  # bound: numbers of other metadata
+
 
 class SampledNest:
     """A nest as one of several that are compared."""
@@ -93,6 +96,26 @@ def numbers(nest):
     """What hangs on the sizes beside the lines, in one order: shapes, scratch memory, what is taken for granted."""
     shapes = [n for t, array in nest.kinds() if array for n in t.shape]
     return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs]
+
+
+def hinted(lines, texts):
+    """(texts, metadata) where loops whose trips are a size that is not known say how many vectors a trip is to take:
+    what is left of a short row is computed one by one, and LLVM takes rows for long.
+
+    lines: unified ones, whose texts are given.
+    """
+    here, counted, out, hints = None, set(), [], []
+    for line, text in zip(lines, texts, strict=True):
+        if text.endswith(":"):
+            here = text[:-1]
+        if not isinstance(line, str) and line[0][2:3] == ["icmp"]:
+            counted.add(here)
+        if text.startswith("  br label %") and text.removeprefix("  br label %") in counted:
+            name = f"!{HINTS + len(hints)}"
+            hints.append(f'{name} = distinct !{{{name}, !{{!"llvm.loop.interleave.count", i32 {VECTORS}}}}}')
+            text += f", !llvm.loop {name}"
+        out.append(text)
+    return out, hints
 
 
 class SizeFreeNest:
@@ -209,7 +232,7 @@ class SizeFreeNest:
         suffix = metadata.location if debug else lambda place: ""
         computed = Computed(sizes, "d")
         head = [filled(line, computed.slot) for line in self.head]
-        texts = [filled(line, computed.slot) for line in self.lines]
+        texts, hints = hinted(self.lines, [filled(line, computed.slot) for line in self.lines])
         body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(texts, nest.code.places, strict=True)]
         near, far = self.memory()
         allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
@@ -221,7 +244,7 @@ class SizeFreeNest:
         function = f"define {gives} @nest({', '.join([*params, *hear])}) #0 {{\n{block}\n}}"
         declared = nest.code.declared | computed.declared
         parts = [*nest.constants, *(declared[name] for name in sorted(declared)), *nest.code.defined.values()]
-        text = "\n".join([*parts, function, self.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, ""])
+        text = "\n".join([*parts, function, self.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, *hints, ""])
         return text if metadata is None else metadata.module(text)
 
     def memory(self):
