@@ -42,9 +42,9 @@ from .interrupts import TEXT as HEARD
 from .legal import emitted
 from .nest import ATTRIBUTES, ON_STACK
 from .size_entry import SYMBOLS, sized_entry
-from .size_text import LARGEST, Computed, agrees, filled, fitted_to, unified_lines
+from .size_text import LARGEST, Computed, agrees, filled_line, fitted_to, unified_lines
 
-VECTORS = 2  # vectors of a trip; measured by benchmarks/sizes/nests.py
+VECTORS = 2  # bound: vectors of a trip: what is left of a row is computed element by element
 HINTS = 1 << 20  # bound: numbers of other metadata
 
 
@@ -92,7 +92,7 @@ def fixed_parts(nest):
     return nest.buffers, kinds, scratched, nest.long, nest.constants, code.declared, code.defined
 
 
-def numbers(nest):
+def size_numbers(nest):
     """What hangs on the sizes beside the lines, in one order: shapes, scratch memory, what is taken for granted."""
     shapes = [n for t, array in nest.kinds() if array for n in t.shape]
     return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs]
@@ -128,7 +128,7 @@ class SizeFreeNest:
             raise Unalike("a loop takes other memory at one size than at another")
         self.head = unified_lines([n.code.head for n in nests], fitted)
         self.lines = unified_lines([n.code.spelled() for n in nests], fitted)
-        rows = [numbers(n) for n in nests]
+        rows = [size_numbers(n) for n in nests]
         if len({len(row) for row in rows}) != 1:
             raise Unalike("at one size more is taken for granted than at another")
         self.numbers = [fitted(found) for found in zip(*rows, strict=True)]
@@ -211,7 +211,7 @@ class SizeFreeNest:
     def is_at(self, nest, sizes):
         """Whether the text and the numbers of a nest are those of this one at some sizes."""
         lines, others = [*self.head, *self.lines], [*nest.code.head, *nest.code.spelled()]
-        found = numbers(nest)
+        found = size_numbers(nest)
         try:
             return (
                 len(lines) == len(others)
@@ -231,8 +231,8 @@ class SizeFreeNest:
         metadata = DebugMetadata(nest.place) if debug else None
         suffix = metadata.location if debug else lambda place: ""
         computed = Computed(sizes, "d")
-        head = [filled(line, computed.slot) for line in self.head]
-        texts, hints = hinted(self.lines, [filled(line, computed.slot) for line in self.lines])
+        head = [filled_line(line, computed.slot) for line in self.head]
+        texts, hints = hinted(self.lines, [filled_line(line, computed.slot) for line in self.lines])
         body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(texts, nest.code.places, strict=True)]
         near, far = self.memory()
         allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
@@ -266,7 +266,8 @@ class SizeFreeNest:
             shapes.append(tuple(next(dims) for _ in t.shape) if array else None)
         computed = Computed({name: f"%s{k}" for k, name in enumerate(self.names)}, "e")
         scratch = [size * dtype.itemsize for _, dtype, size in far]
-        return sized_entry(self.names, self.residues, shapes, self.conditions, scratch, computed, self.much, self.nest.long)
+        found = self.residues, shapes, self.conditions, scratch
+        return sized_entry(self.names, *found, computed, self.much, self.nest.long)
 
     @functools.cached_property
     def function(self):

@@ -39,7 +39,7 @@ class Slot:
     def literal(self, sizes):
         """As LLVM writes the number that it is for these sizes."""
         n = self.dim.at(sizes)
-        return str(n) if self.form is None else spelled(FLOATS[self.form][0](NUMPY[self.type](n)))
+        return str(n) if self.form is None else hex_float(FLOATS[self.form][0](NUMPY[self.type](n)))
 
 
 NUMPY = {"double": np.float64, "float": np.float32}
@@ -70,7 +70,7 @@ FLOATS = {
 }
 
 
-def spelled(x):
+def hex_float(x):
     return "0x" + struct.pack(">d", float(x)).hex().upper()
 
 
@@ -198,7 +198,7 @@ class Computed:
         return self.known[slot.key]
 
 
-def filled(line, value):
+def filled_line(line, value):
     """A unified line as text. value: Slot -> how it is written."""
     if isinstance(line, str):
         return line

@@ -3,8 +3,8 @@
     python benchmarks/sizes/nests.py [NAME ...]
 
 For each program, at each size: milliseconds that it takes to write the program and compile the nests of that size,
-microseconds of a call with them, of one with those of symbolic sizes, and the ratio. Programs: those of `programs.py`, and loops that hang on their sizes in other
-ways.
+microseconds of a call with them, of one with those of symbolic sizes, and the ratio. Programs: those of `programs.py`,
+and loops that hang on their sizes in other ways.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import time
 import warnings
 
 import numpy as np
+from programs import PROGRAMS
 
 from wengert import grad, jit
 from wengert.backends import native
@@ -20,8 +21,6 @@ from wengert.backends.numpy import fused
 from wengert.backends.numpy.operand import NUMPY
 from wengert.backends.numpy.quick import statements_of
 from wengert.ir.sample import Decisions, Unalike, deciding, of_sample
-
-from programs import PROGRAMS
 
 SAMPLES = [{"n": n} for n in (37, 38, 74, 101, 45, 64)]
 SIZES = 20, 60, 250, 1000
@@ -67,7 +66,8 @@ def heat(u):
     """Steps of a plane."""
     u = u.copy()
     for _ in range(10):
-        u[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+        inner = u[1:-1, 1:-1]
+        u[1:-1, 1:-1] = inner + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * inner)
     return u
 
 
