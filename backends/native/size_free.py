@@ -34,18 +34,14 @@ import numpy as np
 from ...ir.dims import Dim
 from ...ir.sample import Unalike
 from .build import LOCK, address, has_symbol
-from .code import memory_type
-from .debug_lines import DebugMetadata, asked_for, nest_name
+from .debug_lines import asked_for, nest_name
 from .direct import UNLOCKED, accepted, builtin_function, in_order
 from .interrupts import ROW
-from .interrupts import TEXT as HEARD
 from .legal import emitted
-from .nest import ATTRIBUTES, ON_STACK
+from .nest import ON_STACK
 from .size_entry import SYMBOLS, sized_entry
-from .size_text import LARGEST, Computed, agrees, filled_line, fitted_to, unified_lines
-
-VECTORS = 2  # bound: vectors of a trip: what is left of a row is computed element by element
-HINTS = 1 << 20  # bound: numbers of other metadata
+from .size_module import module_text
+from .size_text import LARGEST, Computed, agrees, fitted_to, unified_lines
 
 
 class SampledNest:
@@ -96,26 +92,6 @@ def size_numbers(nest):
     """What hangs on the sizes beside the lines, in one order: shapes, scratch memory, what is taken for granted."""
     shapes = [n for t, array in nest.kinds() if array for n in t.shape]
     return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs]
-
-
-def hinted(lines, texts):
-    """(texts, metadata) where loops whose trips are a size that is not known say how many vectors a trip is to take:
-    what is left of a short row is computed one by one, and LLVM takes rows for long.
-
-    lines: unified ones, whose texts are given.
-    """
-    here, counted, out, hints = None, set(), [], []
-    for line, text in zip(lines, texts, strict=True):
-        if text.endswith(":"):
-            here = text[:-1]
-        if not isinstance(line, str) and line[0][2:3] == ["icmp"]:
-            counted.add(here)
-        if text.startswith("  br label %") and text.removeprefix("  br label %") in counted:
-            name = f"!{HINTS + len(hints)}"
-            hints.append(f'{name} = distinct !{{{name}, !{{!"llvm.loop.interleave.count", i32 {VECTORS}}}}}')
-            text += f", !llvm.loop {name}"
-        out.append(text)
-    return out, hints
 
 
 class SizeFreeNest:
@@ -224,28 +200,9 @@ class SizeFreeNest:
             return False
 
     # -- machine code ------------------------------------------------------------------------------
-    def text(self, lines=None):
-        """The module, as `Nest.text`."""
-        nest, sizes = self.nest, {name: f"%s{k}" for k, name in enumerate(self.names)}
-        debug = nest.place is not None and (asked_for() if lines is None else lines)
-        metadata = DebugMetadata(nest.place) if debug else None
-        suffix = metadata.location if debug else lambda place: ""
-        computed = Computed(sizes, "d")
-        head = [filled_line(line, computed.slot) for line in self.head]
-        texts, hints = hinted(self.lines, [filled_line(line, computed.slot) for line in self.lines])
-        body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(texts, nest.code.places, strict=True)]
-        near, far = self.memory()
-        allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
-        params = [f"i64 {s}" for s in sizes.values()]
-        params += [f"ptr noalias %p{n}" for n in range(len(nest.buffers))]
-        params += [f"ptr noalias align 64 {name}" for name, _, _ in far]
-        gives, hear = ("i1", ["i1 %hear"]) if nest.long else ("void", [])
-        block = "\n".join(["entry:", *allocated, *computed.lines, *head, *body])
-        function = f"define {gives} @nest({', '.join([*params, *hear])}) #0 {{\n{block}\n}}"
-        declared = nest.code.declared | computed.declared
-        parts = [*nest.constants, *(declared[name] for name in sorted(declared)), *nest.code.defined.values()]
-        text = "\n".join([*parts, function, self.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, *hints, ""])
-        return text if metadata is None else metadata.module(text)
+    def text(self, lines=None, forms=True):
+        """The module, as `Nest.text`. forms: whether there is one for short rows where that pays."""
+        return module_text(self, asked_for() if lines is None else lines, forms)
 
     def memory(self):
         """Scratch memory as (pointer, dtype, elements): what is on the stack of @nest, and what is given to it."""

@@ -324,7 +324,7 @@ def test_an_access_outside_of_memory_is_seen():
     _, one = running_nest()
     for k, line in enumerate(one.lines):
         if not isinstance(line, str) and line[0][2] == "icmp":
-            one.lines[k] = line[0], {place: size_text.Slot(slot.dim + 1, slot.type) for place, slot in line[1].items()}
+            one.lines[k] = line[0], {place: size_text.SizeSlot(slot.dim + 1, slot.type) for place, slot in line[1].items()}
     call, outside = looked_at(one)
     assert not call(12, np.zeros(16)[:12]) and outside() > 0
 

@@ -84,7 +84,7 @@ def refuse(*given):
 
 def looked_at(one):
     """(a nest of symbolic sizes of which each access to memory is looked at, how many were outside)"""
-    text, names = one.text(), {name: f"%s{k}" for k, name in enumerate(one.names)}
+    text, names = one.text(forms=False), {name: f"%s{k}" for k, name in enumerate(one.names)}
     computed, sizes, dims = Computed(names, "z"), {}, iter(one.numbers)
     for k, (t, array) in enumerate(one.nest.kinds()):
         sizes[f"%p{k}"] = math.prod([next(dims) for _ in t.shape]) if array else 1
