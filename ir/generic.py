@@ -17,6 +17,7 @@ it was decided by the sizes: whoever uses one says for which sizes that holds.
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,11 +28,13 @@ from .instances import Instances
 from .reading import parse
 from .sample_text import drawn_samples, show_samples, size_names, split_samples
 from .text import show
-from .types import Tensor
+from .types import DTYPES, Tensor
 from .unify import Pattern, PatternEqn, Unifier
 from .verify import verify
 
 __all__ = ["Generic", "Unalike", "generalised", "parse_generic"]
+
+WORDS = {"nan", "inf", "nanj", "infj", "dense", "full", "sqrt", "type"}  # of the values in texts
 
 
 def parse_generic(text: str, functions: Mapping[str, Any] | None = None) -> Generic:
@@ -52,6 +55,9 @@ def generalised(funcs: Sequence[Func], samples: Sequence[Mapping[str, int]]) -> 
     """
     if not funcs or len(funcs) != len(samples) or any(s.keys() != samples[0].keys() for s in samples):
         raise ValueError("generalised takes a function for each sample, and samples of the same names")
+    for name in samples[0]:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in DTYPES or name in WORDS:
+            raise ValueError(f"{name!r} is no name of a size: it means something else in texts")
     return Generic(Unifier(samples).pattern(tuple(funcs)), samples)
 
 

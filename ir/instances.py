@@ -11,7 +11,7 @@ from typing import Any
 
 from .core import Eqn, Func, Lit, Value
 from .dims import Dim
-from .forms import SizedLit, SizedNumber, SizedType
+from .forms import SizedFill, SizedLit, SizedNumber, SizedType
 from .types import Tensor
 from .unify import Pattern, PatternEqn, symbolic
 
@@ -101,6 +101,9 @@ class Instances:
         if isinstance(form, SizedType):
             k = self._type(form)
             return lambda there: there.types[k]
+        if isinstance(form, SizedFill):
+            k = self._type(form.type)
+            return lambda there: form.of(there.types[k])
         if isinstance(form, Pattern):
             return self._function(form)
         if isinstance(form, tuple) and symbolic(form):

@@ -5,7 +5,6 @@ import contextvars
 import numpy as np
 
 from ..core import Constant, Lit, Value
-from ..exactness import ALL_SIZES
 from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or
 from ..ops.shape import constant, iota
 from ..pattern import Pat, holes
@@ -43,15 +42,12 @@ def array(x):
     """The small array x is known to be, or None."""
     if x.type.size > SMALL or OF_ALL_SIZES.get() and x.type.size > 1 and not is_constant(x):
         return None
-    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant:
-        return x.eqn.attrs["value"].array
-    if x.type.shape and ALL_SIZES.get():  # it may be of the size of an argument
-        return None
     if isinstance(x, Lit):
         return np.full(x.type.shape, x.value)
-    if isinstance(x, Value) and x.eqn is not None:
-        if x.eqn.op is iota:
-            return iota.body(**x.eqn.attrs)
+    if is_constant(x):
+        return x.eqn.attrs["value"].array
+    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is iota:
+        return iota.body(**x.eqn.attrs)
     return None
 
 
