@@ -3,7 +3,7 @@
 A program of symbolic sizes stands for the sizes between the least and the largest at which it was verified, in the
 remainders that all of these share: what a compiler decides by sizes are thresholds, which hold between two sizes for
 which they hold, or remainders. What the function itself asks of sizes are facts, which a call has to share. Beyond
-that, one more trace must agree before the range grows (`Family.extended`).
+that, one more trace must agree before the range grows (`SizeFamily.extended`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..capture.size_forms import CapturedForm
 from ..program.specialisation import Specialisation
 from . import size_facts
 from .sampling import Unsampled, kinds_at, version_at
-from .size_facts import Unresolved, resolved, shown_sizes
+from .size_facts import Unresolved, resolved_facts, shown_sizes
 from .size_names import (
     ALONE,
     LEAST,
+    NoNames,
     SizeNames,
-    Unnamed,
     candidates,
     corners,
     first_samples,
@@ -38,17 +38,17 @@ class NoFamily(Exception):
 
 
 def family(entry, observed):
-    """-> the Family of a signature's programs, of which calls of these types have been seen; NoFamily says why there
-    is none. Made within a call of the function (`Callee.__call__`), and with its lock held; nothing is run."""
+    """-> the SizeFamily of a signature's programs, of which calls of these types have been seen; NoFamily says why
+    there is none. Made within a call of the function (`Callee.__call__`), with its lock held; nothing is run."""
     if not entry.numpy or entry.cells or entry.watched:
         raise NoFamily("its arguments are jax arrays, or objects that are known by their class")
     try:
         names = SizeNames(observed)
-    except Unnamed as error:
+    except NoNames as error:
         raise NoFamily(str(error)) from None
     finder = Finder(entry, names, [kind_at(entry, k, t) for k, t in enumerate(observed[0])])
     try:
-        return Family(finder, finder.found())
+        return SizeFamily(finder, finder.found())
     except (Unalike, Unresolved) as error:
         raise NoFamily(str(error)) from None
 
@@ -107,7 +107,7 @@ class Finder:
 
     def tried(self, sizes):
         """Whether one more sample is like those there are."""
-        if self.samples and not all(size_facts.holds(f, sizes) for f in size_facts.told_already(self.samples[0])):
+        if self.samples and not all(size_facts.fact_holds(f, sizes) for f in size_facts.told_already(self.samples[0])):
             return False
         self.tries += 1
         try:
@@ -143,7 +143,7 @@ class Finder:
 
     def encloses(self, sizes):
         inside = Ranges([s.sizes for s in self.samples]).has(sizes)
-        return inside and all(size_facts.holds(f, sizes) for f in size_facts.told_already(self.samples[0]))
+        return inside and all(size_facts.fact_holds(f, sizes) for f in size_facts.told_already(self.samples[0]))
 
     def side(self, failed):
         """(a name, which numbers of it stay) so that all sizes seen do, and a failed one does not."""
@@ -184,7 +184,7 @@ def order(sizes):
     return tuple([(a > b) - (a < b) for a, b in itertools.combinations(sizes.values(), 2)])
 
 
-class Family:
+class SizeFamily:
     """The programs of one signature at all sizes.
 
     names: the SizeNames; facts: what a call has to share; ranges: for which sizes it is verified; generic: the program
@@ -193,7 +193,7 @@ class Family:
 
     def __init__(self, finder, samples):
         self.finder, self.names, self.samples = finder, finder.names, samples
-        self.facts = resolved(samples)
+        self.facts = resolved_facts(samples)
         at = [s.sizes for s in samples]
         self.generic = generalised([s.version.func for s in samples], at)
         self.captured = CapturedForm([s.version.captured for s in samples], at)
@@ -207,7 +207,7 @@ class Family:
 
     def holds(self, sizes):
         """Whether the facts do at these sizes."""
-        return all(size_facts.holds(f, sizes) for f in self.facts)
+        return all(size_facts.fact_holds(f, sizes) for f in self.facts)
 
     def serves(self, types):
         """{name: number} of a call of these types, where the program of symbolic sizes is its program; else None."""
@@ -259,7 +259,7 @@ class Family:
         if size_facts.difference(self.samples[0], sample) is not None:
             return False
         try:
-            if {size_facts.shown_fact(f) for f in resolved([*self.samples, sample])} != set(self.told_facts()):
+            if {size_facts.shown_fact(f) for f in resolved_facts([*self.samples, sample])} != set(self.told_facts()):
                 return False
         except Unresolved:
             return False

@@ -20,17 +20,17 @@ from ...ir.types import Tensor
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY
 from ..capture.suspended import refuse_generator
-from ..common.errors import WengertError
 from ..guards import isolation, patched_numpy
 from ..program.specialisation import Specialisation
 from ..regions.budget import limited
 from ..rules import rules
 from ..values.acting import acts
-from ..values.sizes import Asked, asked_by
+from ..values.asked import SizesAsked, asked_by
 from ..values.speculate import Speculation
 from ..values.status import PASSED
 from ..values.storage import current_trace
 from ..values.weak import promoting
+from .size_facts import shown_sizes
 
 
 class Unsampled(Exception):
@@ -53,25 +53,22 @@ def version_at(entry, kinds, sizes, leaves):
     """
     if current_trace() is not None:
         raise Unsampled("it is called while another function is traced")
-    asked = Asked(leaves, sizes)
+    asked = SizesAsked(leaves, sizes)
     kept = (entry.fixed.copy(), entry.pinned, entry.compiled.patience.overran)
     try:
         with asked_by(asked), isolation.beside(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            version = traced(entry, kinds, asked)
+            version = sampled_trace(entry, kinds, asked)
     except isolation.Conflict as conflict:
         raise Unsampled(conflict.text) from None
     except Exception as error:
-        raise Unsampled(f"at {told(sizes)}: {type(error).__name__}: {str(error).strip().splitlines()[0]}") from error
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise Unsampled(f"at {shown_sizes(sizes)}: {type(error).__name__}: {said}") from error
     finally:
         entry.fixed, entry.pinned, entry.compiled.patience.overran = kept
     if asked.refused:
         raise Unsampled(asked.refused)
     return Sample(dict(sizes), version, asked)
-
-
-def told(sizes):
-    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
 
 
 def kinds_at(entry, kinds, shapes):
@@ -83,7 +80,7 @@ def kinds_at(entry, kinds, shapes):
     return made
 
 
-def traced(entry, kinds, asked):
+def sampled_trace(entry, kinds, asked):
     """The trace and its passes, as `Attempts.trace` makes them, reported to nobody."""
     compiled, start, kept = entry.compiled, time.perf_counter(), []
     refuse_generator(compiled.function)

@@ -7,7 +7,7 @@ import operator
 from fractions import Fraction
 
 from ...ir.dims import Dim, Quotient, fit
-from ..values.sizes import Fact, Pin
+from ..values.asked import Fact, Pin
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
@@ -59,7 +59,7 @@ def difference(a, b):
     return f"it asks sizes, or goes through items, not as often {where}"
 
 
-def resolved(samples):
+def resolved_facts(samples):
     """The facts that all samples share, as [Fact] of names alone, those that always hold left out.
 
     Unresolved where a size is pinned, or is no expression of the names.
@@ -80,16 +80,16 @@ def resolved(samples):
         if isinstance(event, Fact):
             left, right = (put(d, "a comparison") for d in (event.left, event.right))
             fact = Fact(left, event.name, right, event.holds)
-            if always(fact) is False:
+            if always_holds(fact) is False:
                 raise Unresolved(f"{shown_fact(fact)} was said by a trace, and never holds")
-            if always(fact) is None:
+            if always_holds(fact) is None:
                 found[shown_fact(fact)] = fact
     for dim in samples[0].asked.params:
         put(dim, "a computation")
     return list(found.values())
 
 
-def always(fact):
+def always_holds(fact):
     """Whether a fact holds at all sizes of two and more; None where that hangs on them."""
     low, high = bounds(fact.left - fact.right)
     if fact.name == "==":
@@ -110,7 +110,7 @@ def bounds(dim):
     return low, end if all(c < 0 for c in rest.values()) else None
 
 
-def holds(fact, sizes):
+def fact_holds(fact, sizes):
     """Whether what a fact says is so at these sizes."""
     return COMPARE[fact.name](fact.left.at(sizes), fact.right.at(sizes)) is fact.holds
 

@@ -18,7 +18,7 @@ ALONE = 6  # bound: samples of one name; two more for each other
 LEAST = 2  # bound: sizes 0 and 1 have programs of their own
 
 
-class Unnamed(Exception):
+class NoNames(Exception):
     """The calls seen have no sizes in common that could be names. Its text says why."""
 
 
@@ -40,7 +40,7 @@ class SizeNames:
                 self.begin(at, column)
         self.dims = [tuple(self.expressed(c) for c in of_leaf) for of_leaf in columns]
         if not self.names:
-            raise Unnamed("no size has differed between the calls seen")
+            raise NoNames("no size has differed between the calls seen")
         rows = zip(*self.vectors.values())
         self.seen = [dict(zip(self.names, row)) for row in dict.fromkeys(rows)]
 
@@ -51,9 +51,9 @@ class SizeNames:
 
     def begin(self, at, column):
         if len(self.names) == NAMES:
-            raise Unnamed(f"more than {NAMES} sizes change, each on its own")
+            raise NoNames(f"more than {NAMES} sizes change, each on its own")
         if min(column) < LEAST:
-            raise Unnamed("sizes 0 and 1 have programs of their own")
+            raise NoNames("sizes 0 and 1 have programs of their own")
         name = LETTERS[len(self.names)]
         self.names[name], self.vectors[name] = at, column
 
@@ -105,11 +105,11 @@ class SizeNames:
 
 def require_alike(observed):
     if len(observed) < 2:
-        raise Unnamed("names of sizes are learnt from calls that differ")
+        raise NoNames("names of sizes are learnt from calls that differ")
     first = observed[0]
     for types in observed:
         if len(types) != len(first) or any(t.dtype != u.dtype or t.ndim != u.ndim for t, u in zip(types, first)):
-            raise Unnamed("arguments have differed in dtype or in the number of axes")
+            raise NoNames("arguments have differed in dtype or in the number of axes")
 
 
 def corners(least, largest):
@@ -138,7 +138,7 @@ def candidates(seen, count, steps=None):
     least = {name: min(s[name] for s in seen) for name in seen[0]}
     largest = {name: beyond(least[name], max(s[name] for s in seen), steps[name]) for name in seen[0]}
     yield from corners(least, largest)
-    columns = {name: between(least[name], largest[name], steps[name]) for name in least}
+    columns = {name: sizes_between(least[name], largest[name], steps[name]) for name in least}
     most = max(map(len, columns.values()))
     for k in range(most):  # names at places of their own, so that no two grow alike
         yield {name: c[(k + 2 * i * k + i) % len(c)] for i, (name, c) in enumerate(columns.items())}
@@ -150,7 +150,7 @@ def beyond(least, most, step):
     return least + step * (count + count % 2 + 1)
 
 
-def between(least, largest, step):
+def sizes_between(least, largest, step):
     """The sizes of a step between two, in an order in which each has remainders that those before have not."""
     span = (largest - least) // step
     stride = max(1, round(span * 0.382)) if span > 2 else 1  # the golden section spreads them evenly

@@ -23,8 +23,8 @@ from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.asked import asking, begin_asking
 from ..values.known_arguments import take_arguments
-from ..values.sizes import asking
 from ..values.speculate import RaisedBefore, attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, current_trace, memories
@@ -199,8 +199,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         trace.given = dict(zip(params, given))
-        if parent is None and (asked := asking()) is not None:
-            asked.begin(params)
+        begin_asking(trace, params)
         take_arguments(kinds, handles)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]

@@ -1,7 +1,7 @@
 """What several traces of one function say of a call, compared: the same everywhere, but for ints that are expressions
 of the names of sizes.
 
-`common_form([a, b, c], samples)` is a form, and `at(form, sizes)` what it is at other sizes. Objects of ours are
+`common_form([a, b, c], samples)` is a form, and `form_at(form, sizes)` what it is at other sizes. Objects of ours are
 compared attribute by attribute; texts, number by number; all else must be equal.
 """
 
@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+")
 OURS = __name__.partition(".tracer.")[0]
 
 
-class Form:
+class SizeForm:
     """Something that differs between sizes. build: of the parts at some sizes makes it."""
 
     __slots__ = ("parts", "build")
@@ -30,11 +30,11 @@ class Form:
         self.parts, self.build = parts, build
 
 
-def at(form, sizes):
+def form_at(form, sizes):
     """What a form is at these sizes."""
     if isinstance(form, Dim):
         return form.at(sizes)
-    return form.build([at(p, sizes) for p in form.parts]) if type(form) is Form else form
+    return form.build([form_at(p, sizes) for p in form.parts]) if type(form) is SizeForm else form
 
 
 def common_form(values, samples, where="it"):
@@ -48,54 +48,53 @@ def common_form(values, samples, where="it"):
         return number_form(values, samples, where)
     if kind is str:
         return text_form(values, samples, where)
-    if kind in (tuple, list) or issubclass(kind, tuple):
+    if kind is list or issubclass(kind, tuple):
         return sequence_form(values, samples, where)
     if kind is dict:
         return dict_form(values, samples, where)
     if kind is slice:
-        ends = [(v.start, v.stop, v.step) for v in values]
-        return joined([common_form(p, samples, where) for p in zip(*ends)], lambda parts: slice(*parts), first)
-    if kind is np.ndarray:
-        same = all(v.shape == first.shape and v.dtype == first.dtype and v.tobytes() == first.tobytes() for v in values)
-        return first if same else refused(where)
-    if kind is Tensor or kind is Value or kind is Lit:
-        return first if kind is not Lit and all(v.type is first.type for v in values) else refused(where)
+        return slice_form(values, samples, where)
+    if kind in (Tensor, Value, Lit):
+        unlike_form(where)
     if kind.__module__.startswith(OURS) and not isinstance(first, type):
         return object_form(values, samples, where)
-    return first if is_equal(values) else refused(where)
+    return first if is_equal(values) else unlike_form(where)
 
 
-def refused(where):
+def unlike_form(where):
     raise Unalike(f"{where} is not the same at all sizes")
 
 
 def is_equal(values):
     """Whether plain values are one, floats by their bits."""
     first = values[0]
+    if isinstance(first, np.ndarray):
+        key = lambda v: (v.shape, v.dtype.str, v.tobytes())
+        return all(key(v) == key(first) for v in values)
     if isinstance(first, float | complex | bool | bytes | np.generic | np.dtype | frozenset | type(None)):
         return all(repr(v) == repr(first) for v in values)
     return False
 
 
-def joined(parts, build, first):
+def form_of_parts(parts, build, first):
     """The form of parts; where none of these differs, the first value itself."""
-    return Form(parts, build) if any(isinstance(p, Dim | Form) for p in parts) else first
+    return SizeForm(parts, build) if any(isinstance(p, Dim | SizeForm) for p in parts) else first
 
 
 def number_form(values, samples, where):
     found = fit(values, samples)
-    return found if found is not None else refused(where)
+    return found if found is not None else unlike_form(where)
 
 
 def text_form(values, samples, where):
     """A text whose numbers hang on sizes."""
     words = [NUMBER.split(v) for v in values]
     if any(w != words[0] for w in words):
-        refused(where)
+        unlike_form(where)
     numbers = zip(*(map(int, NUMBER.findall(v)) for v in values))
     parts = [number_form(n, samples, where) for n in numbers]
     spelled = lambda found: "".join(w + n for w, n in zip(words[0], [*map(str, found), ""]))
-    return joined(parts, spelled, values[0])
+    return form_of_parts(parts, spelled, values[0])
 
 
 def sequence_form(values, samples, where):
@@ -104,15 +103,20 @@ def sequence_form(values, samples, where):
         raise Unalike(f"{where} has not as many items at all sizes")
     kind = type(first)
     parts = [common_form(items, samples, f"{where}[{k}]") for k, items in enumerate(zip(*values))]
-    return joined(parts, (lambda x: kind(*x)) if hasattr(first, "_fields") else kind, first)
+    return form_of_parts(parts, (lambda x: kind(*x)) if hasattr(first, "_fields") else kind, first)
+
+
+def slice_form(values, samples, where):
+    ends = zip(*((v.start, v.stop, v.step) for v in values))
+    return form_of_parts([common_form(p, samples, where) for p in ends], lambda parts: slice(*parts), values[0])
 
 
 def dict_form(values, samples, where):
     keys = list(values[0])
     if any(list(v) != keys for v in values):
-        refused(where)
+        unlike_form(where)
     parts = [common_form([v[k] for v in values], samples, f"{where}[{k!r}]") for k in keys]
-    return joined(parts, lambda x: dict(zip(keys, x)), values[0])
+    return form_of_parts(parts, lambda x: dict(zip(keys, x)), values[0])
 
 
 def attributes_of(x):
@@ -126,7 +130,7 @@ def object_form(values, samples, where):
     held = [attributes_of(v) for v in values]
     names = list(held[0])
     if not names or any(list(h) != names for h in held):
-        refused(where)
+        unlike_form(where)
     parts = [common_form([h[n] for h in held], samples, f"{where}.{n}") for n in names]
 
     def build(found):
@@ -135,7 +139,7 @@ def object_form(values, samples, where):
             object.__setattr__(made, name, x)
         return made
 
-    return joined(parts, build, values[0])
+    return form_of_parts(parts, build, values[0])
 
 
 # -- what is captured ------------------------------------------------------------------------------
@@ -162,14 +166,14 @@ class CapturedForm:
         made = copy.copy(self.first)
         made.func = func
         for name, form in self.parts.items():
-            setattr(made, name, at(form, sizes))
+            setattr(made, name, form_at(form, sizes))
         return made
 
     def agrees(self, captured, sizes):
         """Why the Captured of one more trace is not this one at its sizes; "" where it is."""
         try:
             for name, form in self.parts.items():
-                common_form([at(form, sizes), getattr(captured, name)], [sizes, sizes], SAID.get(name, name))
+                common_form([form_at(form, sizes), getattr(captured, name)], [sizes, sizes], SAID.get(name, name))
             require_same_world(self.first, captured)
             if captured.tree != self.first.tree:
                 raise Unalike("what it returns has not one structure at all sizes")

@@ -9,8 +9,9 @@ from ..common.origin import is_builtin, is_user
 from ..guards.guard import MISSING
 from ..numpy_api.registry import METHODS
 from ..values.array import Traced, TracedArray
+from ..values.asked import asking
 from ..values.mixed import Mixed
-from ..values.sizes import Size, anew, asking, shape_of, size_of
+from ..values.sizes import Size, anew, sized_shape, sized_size
 from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
@@ -53,11 +54,11 @@ def attribute_of_size(asked, owner, key):
     if not isinstance(owner, TracedArray):
         return None
     if key == "shape":
-        return shape_of(owner)
+        return sized_shape(owner)
     if key == "size":
-        return size_of(owner)
+        return sized_size(owner)
     if key == "nbytes":
-        return size_of(owner) * owner.itemsize
+        return sized_size(owner) * owner.itemsize
     return tuple(map(anew, owner.strides)) if key == "strides" else None
 
 

@@ -7,7 +7,7 @@ import time
 from ...backends.xla.processes import is_one_of_several
 from ..common.errors import Overran, Overrun, message
 from ..common.frames import locate
-from ..values.sizes import Met, asking
+from ..values.asked import Met, asking
 from ..values.speculate import ARGUMENTS, is_insisted_on
 from ..values.storage import current_trace
 

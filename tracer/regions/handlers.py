@@ -5,7 +5,7 @@ import sys
 from ...ir.types import IRTypeError
 from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
-from ..values.sizes import asking
+from ..values.asked import asking
 from ..values.storage import current_trace
 
 # about the tracing, not about the program

@@ -26,8 +26,9 @@ from ..guards.reliance import of_user
 from ..guards.state import TRANSPARENT, own_new
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.asked import asking
 from ..values.object_phi import ObjectPhi, kind_of_object
-from ..values.sizes import Size, SizedRange, asking
+from ..values.sizes import Size, SizedRange
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import array_object_calls
@@ -42,7 +43,7 @@ from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
 from .keys import member, members
-from .sized_calls import around
+from .sized_calls import with_sizes_seen
 from .special import looked_up
 from .stand_ins import Counting
 from .variants import of_each
@@ -226,7 +227,7 @@ def called(f):
         return globals_of(sys._getframe(1).f_globals)
     made = called_there(f, trace)
     made = functools.partial(made_new, made, f.__name__) if makes_new(f) else made
-    return made if asking() is None else around(f, made)
+    return made if asking() is None else with_sizes_seen(f, made)
 
 
 OF_PYTHON = (list, dict, set, frozenset, str, bytes, types.ModuleType, np.ndarray, np.generic, Traced)

@@ -23,12 +23,13 @@ from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, fresh
+from ..values.asked import Met, asking
 from ..values.promote import checked
-from ..values.sizes import Met, Size, SizedRange, anew, asking, has_sizes, settle, shape_of
+from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, sized_shape
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
-HOLDING = {tuple, list, dict, set, frozenset, zip, enumerate, map, filter, iter, reversed, sum, sorted, any, all, bool}
+HOLDING = {tuple, list, dict, set, frozenset, zip, enumerate, map, filter, iter, reversed, sum, sorted, any, all, bool, min, max}
 HOLDING |= {isinstance, issubclass, type, callable, getattr, hasattr, setattr, super, property, next, slice, len}
 HOLDING |= {abs, round, divmod, pow, math.prod, functools.reduce}
 MODULES = ("_operator", "itertools", "_functools")  # all of which do
@@ -44,7 +45,7 @@ def takes(*functions):
     return register
 
 
-def around(f, made):
+def with_sizes_seen(f, made):
     """What to call in place of `made`, which stands for f."""
     return made if is_with_hooks(f, made) else functools.partial(called_with_sizes, f, made)
 
@@ -64,10 +65,10 @@ def is_with_hooks(f, made):
 def called_with_sizes(f, made, /, *args, **kwargs):
     given = [*args, *kwargs.values()]
     sized = any(map(has_sizes, given))
-    stand_in = standing(f) if sized or f in ASKED else None
+    stand_in = stand_in_for(f) if sized or f in ASKED else None
     if stand_in is not None:
         return stand_in(*args, **kwargs)
-    if not sized or holds(f):
+    if not sized or keeps_sizes(f):
         out = made(*args, **kwargs)
     else:
         out = with_numbers(f, made, args, kwargs)
@@ -79,14 +80,14 @@ def called_with_sizes(f, made, /, *args, **kwargs):
 TRANSPARENT.add(called_with_sizes.__code__)
 
 
-def standing(f):
+def stand_in_for(f):
     try:
         return TAKEN.get(f)
     except TypeError:  # not hashable
         return None
 
 
-def holds(f):
+def keeps_sizes(f):
     """Whether a function is given Sizes as they are."""
     owner = getattr(f, "__self__", None)
     if isinstance(owner, types.ModuleType) and owner.__name__ in MODULES:
@@ -102,21 +103,21 @@ def with_numbers(f, made, args, kwargs):
     """What a call gives where Sizes become numbers, or integers of the program."""
     if isinstance(f, np.ufunc) or of_numbers(f):
         return made(*map(in_program, args), **{k: in_program(x) for k, x in kwargs.items()})
-    plain, named = [settle(x) for x in args], {k: settle(x) for k, x in kwargs.items()}
+    plain, named = [plain_sizes(x) for x in args], {k: plain_sizes(x) for k, x in kwargs.items()}
     if is_method(f) or is_of_numpy(f) and is_traced([*plain, *named.values()]):
         return made(*plain, **named)
     if type(f) is types.FunctionType or type(f) is types.BuiltinFunctionType:
         if f in MAKING:
             return call_function(f, tuple(plain), named)
     why = f"{getattr(f, '__name__', type(f).__name__)}() is given it"
-    return made(*[settle(x, why) for x in args], **{k: settle(x, why) for k, x in kwargs.items()})
+    return made(*[plain_sizes(x, why) for x in args], **{k: plain_sizes(x, why) for k, x in kwargs.items()})
 
 
 def in_program(x):
     """Sizes as integers that the program computes with."""
     if type(x) is Size:
         return x.traced()
-    return type(x)(map(in_program, x)) if type(x) in (tuple, list) and has_sizes(x) else settle(x)
+    return type(x)(map(in_program, x)) if type(x) in (tuple, list) and has_sizes(x) else plain_sizes(x)
 
 
 def of_numbers(f):
@@ -166,10 +167,10 @@ def refilled(items, found):
 
 @takes(np.shape)
 def shape(a):
-    return shape_of(a) if type(a) is TracedArray else settle_shape(np.shape(a))
+    return sized_shape(a) if type(a) is TracedArray else sizes_of_shape(np.shape(a))
 
 
-def settle_shape(found):
+def sizes_of_shape(found):
     return tuple(map(anew, found))
 
 
@@ -189,17 +190,15 @@ def int_of(x=0, /):
 
 @takes(range)
 def range_of(*bounds):
-    return SizedRange(*bounds) if not any(isinstance(b, Traced) and type(b) is not Size for b in bounds) else refuse()
-
-
-def refuse():
-    raise UnsupportedError("a range between a size and a number that data decide is not captured for all sizes")
+    if any(isinstance(b, Traced) and type(b) is not Size for b in bounds):
+        raise UnsupportedError("a range between a size and a number that data decide is not captured for all sizes")
+    return SizedRange(*bounds)
 
 
 @takes(np.prod)
 def product(a, **options):
     if options or not isinstance(a, tuple | list):
-        return np.prod(settle(a, "np.prod"), **options)
+        return np.prod(plain_sizes(a, "np.prod"), **options)
     return math.prod(a)
 
 
@@ -210,9 +209,9 @@ def array(x, *args, **kwargs):
 
 @takes(np.arange)
 def arange(*bounds, dtype=None, **options):
-    plain = [settle(b) for b in bounds]
+    plain = [plain_sizes(b) for b in bounds]
     if options or not all(type(b) is int for b in plain) or len(plain) > 3:
-        return np.arange(*[settle(b, "np.arange") for b in bounds], dtype=dtype, **options)
+        return np.arange(*[plain_sizes(b, "np.arange") for b in bounds], dtype=dtype, **options)
     steps = range(*plain)
     found = cast_to(counted((len(steps),)), checked(np.dtype(int if dtype is None else dtype)))
     for name, k in (("mul", steps.step), ("add", steps.start)):
@@ -223,14 +222,14 @@ def arange(*bounds, dtype=None, **options):
 
 @takes(np.tri)
 def tri(N, M=None, k=0, dtype=float):
-    rows, columns, k = settle(N), settle(N if M is None else M), settle(k)
+    rows, columns, k = plain_sizes(N), plain_sizes(N if M is None else M), plain_sizes(k)
     return fresh(cast_to(lower_triangle((rows, columns), k), checked(np.dtype(dtype))))
 
 
 @takes(np.eye)
 def eye(N, M=None, k=0, dtype=float):
-    both = (settle(N), settle(N if M is None else M))
-    row = OPS["add"](counted(both, 0), filled(settle(k), both, np.int64))
+    both = (plain_sizes(N), plain_sizes(N if M is None else M))
+    row = OPS["add"](counted(both, 0), filled(plain_sizes(k), both, np.int64))
     return fresh(cast_to(OPS["eq"](row, counted(both, 1)), checked(np.dtype(dtype))))
 
 

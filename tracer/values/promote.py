@@ -43,14 +43,12 @@ def read(x):
     kind = type(x)
     if kind is TracedArray:
         return x.value, x.type.dtype
-    if kind is TracedScalar:
+    if kind is TracedScalar or kind is Size:
         if x.weak is int:
             return PythonInt(x.value), int
         return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
-    if kind is Size:
-        return PythonInt(x.value), int
     if isinstance(x, np.generic):
         return Lit(x, Tensor((), checked(x.dtype))), number_key(x.dtype)
     if isinstance(x, np.ndarray) or is_device_array(x):
