@@ -214,8 +214,8 @@ def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | in
 
 def _divided(symbols: Sequence[Dim], values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | None:
     """The affine form of a name and of one whole division of it that has these values; None where several have, that
-    are others elsewhere: n//4 and (n + 1)//4 agree where no sample is 3 modulo 4, and n % 7 is n - 7*((n + 1)//8) - 7 at
-    many sizes."""
+    are others elsewhere: n//4 and (n + 1)//4 agree where no sample is 3 modulo 4, and n % 7 is n - 7*((n + 1)//8) - 7
+    at many sizes."""
     found: list[tuple[int, Dim]] = []
     for symbol, divisor, shift in itertools.product(symbols, DIVISORS, range(-2, 3)):
         made = _solved([(symbol + shift) // divisor, symbol, Dim.of(1)], values, samples)

@@ -10,13 +10,13 @@ from ..ops.elementwise import cast
 from ..ops.shape import broadcast, reshape
 
 
-def settle(func: Func, known: Mapping[Value, Lit]) -> Func:
+def settle(func: Func, known: Mapping[Atom, Lit]) -> Func:
     """`func` without the parameters in `known`, which are these numbers.
 
     Nothing is computed of them but their casts from integers and what repeats them in a shape, so that functions that
     differ in the numbers alone still do. All other equations stay, also those that are of numbers alone.
     """
-    env: dict[Atom, Atom] = dict(known)
+    env: dict[Atom, Atom] = {**known}
     eqns: list[Eqn] = []
     for eqn in func.eqns:
         operands = tuple([env.get(x, x) for x in eqn.operands])

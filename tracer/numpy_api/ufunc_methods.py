@@ -16,11 +16,12 @@ from ..common.emit import cast_to, counted, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh
+from ..values.asked import asking
 from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
-from ..values.sizes import Size, asking, shape_of
+from ..values.sizes import Size, sized_shape
 from ..values.slicing import basic
 from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced
@@ -89,7 +90,7 @@ made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 def elements(a, axes):
     """How many elements each result over `axes` is made of: a number, or the value that stands for it in a program of
     all sizes."""
-    sizes = a.shape if asking() is None else shape_of(a)
+    sizes = a.shape if asking() is None else sized_shape(a)
     count = math.prod([sizes[d] for d in axes])
     return count.value if type(count) is Size else count
 
