@@ -186,6 +186,16 @@ def _is_whole(dim: Dim) -> bool:
     return True
 
 
+def solved(dim: Dim | int, number: int) -> dict[str, int]:
+    """The name in an affine form of one name, and the number of it at which the form is `number`; empty for other
+    forms, and where there is no whole number."""
+    if isinstance(dim, int) or len(dim.terms.keys() - {()}) != 1:
+        return {}
+    ((unknown, factor),) = ((m, c) for m, c in dim.terms.items() if m)
+    found = (number - dim.terms.get((), Fraction(0))) / factor
+    return {unknown[0]: int(found)} if isinstance(unknown[0], str) and len(unknown) == found.denominator == 1 else {}
+
+
 def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | int | None:
     """The simplest expression of the names of the samples that has these values at them; None where none of those that
     are looked for has, or more unknowns than one less than there are samples would be needed to say so.

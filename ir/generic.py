@@ -22,13 +22,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import Eqn, Func, Lit, Value
+from .dims import solved
 from .equality import same_function
 from .forms import Size, SizedLit, SizedType, Unalike, dims_of
 from .instances import Instances
 from .reading import parse
 from .sample_text import drawn_samples, show_samples, size_names, split_samples
 from .text import show
-from .types import DTYPES, Tensor
+from .types import DTYPES, IRTypeError, Tensor
 from .unify import Pattern, PatternEqn, Unifier
 from .verify import verify
 
@@ -130,6 +131,26 @@ class Generic:
         """A result of `func`, or of one of its regions, likewise."""
         found = self._patterns[func].results[k] if func in self._patterns else None
         return found if isinstance(found, SizedLit) else func.results[k]
+
+    def sizes_of(self, types: Sequence[Tensor]) -> dict[str, int]:
+        """The numbers of the names where the parameters are of these types.
+
+        Raises IRTypeError where parameters of these types there are not, or they do not tell all names: only sizes that
+        are affine in one name do, such as n, 2*n or n + 1.
+        """
+        given = [(d, n) for p, t in zip(self.func.params, types) for d, n in zip(self.dims(p), t.shape)]
+        sizes = {name: k for d, n in given for name, k in solved(d, n).items()}
+        wanted = [self.type(p) for p in self.func.params]
+        unknown = [name for name in self.names if name not in sizes]
+        if not unknown:
+            there = [t.at(sizes) if isinstance(t, SizedType) else t for t in wanted]
+            if there == list(types):
+                return sizes
+        elif [t.dtype for t in wanted] == [t.dtype for t in types]:
+            raise IRTypeError(f"{self.func.name}: the sizes of its parameters do not tell {', '.join(unknown)}")
+        raise IRTypeError(
+            f"{self.func.name} takes ({', '.join(map(repr, wanted))}), and is given ({', '.join(map(repr, types))})"
+        )
 
     def at(self, sizes: Mapping[str, int]) -> Func:
         """The function at these sizes, verified; its values are new, its sources those of `func`.
