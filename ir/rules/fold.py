@@ -1,7 +1,5 @@
 """Equations on known numbers become numbers, computed by the op's own NumPy body."""
 
-import contextvars
-
 import numpy as np
 
 from ..core import Constant, Lit, Value
@@ -9,10 +7,10 @@ from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, 
 from ..ops.shape import constant, iota
 from ..pattern import Pat, holes
 from ..rewrite import RuleSet
+from ..setting import OF_ALL_SIZES
 from ..types import type_of
 
 SMALL = 64  # bound: elements of an array that may be computed while compiling
-OF_ALL_SIZES = contextvars.ContextVar("of_all_sizes", default=False)  # whether a size may be another in a program alike
 
 SAME_OF_SPLAT = (reduce_and, reduce_or, reduce_max, reduce_min, argmax, argmin)
 
