@@ -173,7 +173,8 @@ class Fused:
                 return ()
             axis, n = first.loops[k]
             low, high = bounds if bounds and k == 0 else ("0", str(n))
-            if mask is not None and self.SKIPS and first.lane is None and axis == first.x.type.ndim - 1 and n >= mask_skip.LEAST:
+            last = axis == first.x.type.ndim - 1 and self.SKIPS
+            if mask is not None and first.lane is None and last and n >= mask_skip.LEAST:
                 index = first.index(self.names)[:-1]
                 mask_skip.stretches(
                     code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along)

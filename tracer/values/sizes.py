@@ -356,8 +356,15 @@ class SizedRange:
                 b.pinned("the bound of a range that is gone through item by item")
         return self.plain
 
+    def count(self):
+        """How many items it has, as user code holds that."""
+        start, stop, step = (0, self.bounds[0], 1) if len(self.bounds) == 1 else (*self.bounds, 1)[:3]
+        if type(step) is not int or step < 1:
+            return len(self.unseen())
+        return (stop - start + (step - 1)) // step if start <= stop else 0
+
     def __iter__(self):
-        return iter(self.unseen())
+        yield from self.unseen()  # told when the first item is asked for
 
     def __getitem__(self, key):
         return self.unseen()[plain_sizes(key, "an index")]
@@ -369,4 +376,4 @@ class SizedRange:
         return len(self.unseen())
 
     def __reversed__(self):
-        return reversed(self.unseen())
+        yield from reversed(self.unseen())
