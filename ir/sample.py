@@ -18,7 +18,7 @@ SAMPLE: contextvars.ContextVar[Mapping[str, int] | None] = contextvars.ContextVa
 DECISIONS: contextvars.ContextVar[Decisions | None] = contextvars.ContextVar("decisions", default=None)
 
 
-class Unalike(Exception):
+class Unalike(ValueError):
     """Why what was made at several samples is not one thing of symbolic sizes, in words."""
 
 

@@ -97,7 +97,7 @@ def written_operand(writer, x, named, finishes=True):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
-    if isinstance(x, Lit) and (full := writer.full(x)).shape != x.type.shape:
+    if isinstance(x, Lit) and (SAMPLE.get() is not None or (full := writer.full(x)).shape != x.type.shape):
         return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
     if isinstance(x, Lit):
         return named("state", f"{full.text}.copy()")

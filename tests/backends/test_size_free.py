@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 from compare import agree
-from sized import SizedProgram, checked_at, looked_at, refuse
+from sized_nests import SizedProgram, checked_at, looked_at, refuse
 
 from wengert import grad, jit
 from wengert.backends import native

@@ -1,212 +1,112 @@
-"""Nests of symbolic sizes, run in the generated NumPy of programs at many sizes, each access to memory looked at.
-
-    python tests/helpers/sized.py 0 200
-
-Run as a script, it does so with random nests of loops (`random_nests.py`) of two sizes, and prints those that differ
-from Python, that read or write outside of memory, and why others are not of symbolic sizes.
-"""
-
-import argparse
-import collections
-import copy
-import ctypes
-import functools
-import math
-import re
-import warnings
+"""Functions at all sizes: the SizeFamily of one, and what its program of symbolic sizes gives beside plain Python."""
 
 import numpy as np
-from compare import agree
-from random_nests import NestProgram
 
-from wengert import jit
-from wengert.backends import native
-from wengert.backends.native import build, direct
-from wengert.backends.native.size_text import Computed
-from wengert.backends.numpy import callable_of, fused
-from wengert.backends.numpy.operand import NUMPY
-from wengert.backends.numpy.quick import statements_of
-from wengert.ir.sample import Decisions, Unalike, deciding, of_sample
-from wengert.tracer.common.errors import WengertError
+from wengert.backends.numpy.emit import callable_of
+from wengert.tracer.api.jit import jit
+from wengert.tracer.call.family import NoFamily, family
+from wengert.tracer.common import pytree
+from wengert.tracer.guards.outside import gathered
 
-ACCESS = re.compile(r"  (%\S+) = getelementptr inbounds (\S+|\{[^}]*\}), ptr (\S+) ?, i64 (\S+)(.*)")
-COUNT = """
-@outside = internal global i64 0
-define i64 @count() {
-entry:
-  %n = load i64, ptr @outside
-  ret i64 %n
-}
-"""
-GUARD = 64  # bytes before and after an array
+SEEN = (10, 11, 23)  # sizes of the calls that are seen first
 
 
-class SizedProgram:
-    """The generated NumPy of functions at samples of the sizes, one a sample, with nests of symbolic sizes.
-
-    program(*items): the function of the IR at sizes, given as (name, size) pairs. `nests`: the SizeFreeNests, in the order of the text.
-    """
-
-    def __init__(self, program, samples):
-        self.program, self.largest = program, max(samples, key=lambda s: sum(s.values()))
-        self.log = Decisions()
-        self.written(self.largest, self.log)
-        found = [self.sampled(s) for s in samples]
-        if len({len(nests) for nests in found}) != 1:
-            raise Unalike("one sample has more nests than another")
-        self.nests = [native.SampledNest.unified(nests, samples) for nests in zip(*found, strict=True)]
-
-    def written(self, sizes, log):
-        """The function of statements at some sizes."""
-        func = self.program(*sizes.items())
-        with of_sample(sizes), deciding(log):
-            return statements_of(fused(func) or func, lambda type: NUMPY)
-
-    def sampled(self, sizes):
-        call = self.written(sizes, Decisions(self.log.made))
-        return [x for x in call.__globals__.values() if isinstance(x, native.SampledNest)]
-
-    def at(self, sizes, functions):
-        """The function at some sizes, its nests those of symbolic sizes, as `functions` make them."""
-        call = self.written(sizes, Decisions(self.log.made))
-        space, made = call.__globals__, iter(functions)
-        for name, x in list(space.items()):
-            if isinstance(x, native.SampledNest):
-                space[name] = next(made)
-            if isinstance(x, native.SampledAgain):
-                space[name] = refuse
-        return call
+def random_arguments(n):
+    return (np.random.default_rng(n).random(n) + 0.1,)
 
 
-def refuse(*given):
-    raise AssertionError(f"a nest does not run on {given}")
+def types_of(entry, args):
+    leaves = pytree.leaves((args, {}))
+    return entry.types_of([leaves[i] for i in entry.dynamic])
 
 
-def looked_at(one):
-    """(a nest of symbolic sizes of which each access to memory is looked at, how many were outside)"""
-    text, names = one.text(forms=False), {name: f"%s{k}" for k, name in enumerate(one.names)}
-    computed, sizes, dims = Computed(names, "z"), {}, iter(one.numbers)
-    for k, (t, array) in enumerate(one.nest.kinds()):
-        sizes[f"%p{k}"] = math.prod([next(dims) for _ in t.shape]) if array else 1
-    for name, _, size in (found for part in one.memory() for found in part):
-        sizes[name] = size
-    for k, constant in enumerate(one.nest.constants):
-        sizes[f"@c{k}"] = int(re.search(r"\[(\d+) x", constant)[1])
-    head, brace, rest = text.partition("#0 {\nentry:\n")
-    allocated = re.match(r"(?:  %\S+ = alloca .*\n)*", rest)[0]
-    body, end, after = rest[len(allocated) :].partition("\n}")
-    lines, inner = [], []
-    for line in body.split("\n"):
-        inner.append(line)
-        found = ACCESS.fullmatch(line)
-        if found is None:
-            assert "getelementptr inbounds" not in line, line
-            continue
-        name, _, pointer, at, _ = found.groups()
-        q = f"%check.{len(inner)}"
-        inner += [
-            f"  {q} = icmp uge i64 {at}, {computed.whole(sizes[pointer])}",
-            f"  {q}.n = zext i1 {q} to i64",
-            f"  {q}.o = load i64, ptr @outside",
-            f"  {q}.s = add i64 {q}.n, {q}.o",
-            f"  store i64 {q}.s, ptr @outside",
-        ]
-    first = next((k for k, line in enumerate(inner) if not re.match(r"  %d\d+\S* =", line)), 0)
-    lines = [*inner[:first], *computed.lines, *inner[first:]]
-    made = "".join([COUNT, head, brace, allocated, "\n".join(lines), end, after])
-    place, _ = build.address(made, "direct")
-    count, _ = build.address(made, "count")
-    return direct.builtin_function(place, "looked at", one.known), ctypes.CFUNCTYPE(ctypes.c_int64)(count)
+class Sized:
+    """A function, and `arguments(n)` of it at each size. family: its SizeFamily, or None; why: why there is none."""
 
-
-def guarded(function):
-    """`function` on arrays with bytes before and after them that must stay as they are."""
-
-    def run(*given):
-        arrays, placed = [], []
-        for x in given:
-            if isinstance(x, np.ndarray):
-                memory = np.full(2 * GUARD + x.nbytes + (-x.nbytes) % 64, 0xA5, np.uint8)
-                y = memory[GUARD : GUARD + x.nbytes].view(x.dtype).reshape(x.shape)
-                y[...] = x
-                arrays.append((x, y, memory))
-                placed.append(y)
-            else:
-                placed.append(x)
-        if function(*placed):
-            return True
-        for x, y, memory in arrays:
-            assert (memory[:GUARD] == 0xA5).all() and (memory[GUARD + x.nbytes :] == 0xA5).all(), "out of an array"
-            if x.flags.writeable:
-                x[...] = y
-        return False
-
-    return run
-
-
-def compiled_source(program):
-    space = {"np": np}
-    exec(program.text, space)
-    return space["f"]
-
-
-SAMPLES = [{"n": n, "m": m} for n, m in ((11, 17), (12, 23), (23, 14), (17, 12), (29, 31), (14, 29), (9, 8), (26, 25))]
-OTHERS = [{"n": n, "m": m} for n, m in ((9, 31), (10, 10), (29, 8), (13, 8), (28, 30), (21, 9))]
-
-
-def checked(seed):
-    """What becomes of a random program of two sizes."""
-    of = functools.cache(lambda n, m: NestProgram(seed, (n, m)))
-    traced = lambda sizes: jit(compiled_source(of(sizes["n"], sizes["m"]))).ir(*of(sizes["n"], sizes["m"]).arguments(1))
-    return checked_at(traced, SAMPLES, OTHERS, lambda sizes: of(sizes["n"], sizes["m"]).arguments(seed))
-
-
-def checked_at(traced, samples, others, arguments):
-    """Run a program at sizes with nests of symbolic sizes, and as it is; say whether it has any."""
-    program = SizedProgram(functools.cache(lambda *items: traced(dict(items))), samples)
-    if not program.nests:
-        return "no nests"
-    seen = [looked_at(one) for one in program.nests]
-    ran = "ran"
-    for sizes in (*samples, *others):
-        if not all(one.covers(sizes) for one in program.nests):
-            ran = "ran, but not at all sizes"
-            continue
-        given, func = [np.asarray(x) for x in arguments(sizes)], traced(sizes)
-        with np.errstate(all="ignore"):
-            want = callable_of(func)(*copy.deepcopy(given))
-            for functions in ([f for f, _ in seen], [guarded(one.function) for one in program.nests]):
-                got = program.at(sizes, functions)(*numbers(copy.deepcopy(given)))
-                for g, w in zip(got, want, strict=True):
-                    agree(np.asarray(g), np.asarray(w), 1e-9)
-        for _, outside in seen:
-            assert outside() == 0, f"outside of memory at {sizes}"
-    return ran
-
-
-def numbers(given):
-    return [x if x.ndim else x[()] for x in given]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    options = parser.parse_args()
-    counts = collections.Counter()
-    for seed in range(options.first, options.last):
+    def __init__(self, function, arguments, seen=SEEN):
+        self.function, self.arguments = function, arguments
+        self.compiled = jit(function, engine="numpy", whole=False)
+        self.compiled(*arguments(seen[0]))
+        entries = list(self.compiled.callee.compiled.entries.values())
+        self.family, self.why, self.entry = None, "", entries[0] if entries else None
+        if self.entry is None:
+            self.why = "it has no entry"
+            return
         try:
-            counts[checked(seed)] += 1
-        except (Unalike, WengertError) as why:
-            counts[str(why)[:160]] += 1
-        except AssertionError as why:
-            counts["DIFFERS"] += 1
-            print(seed, str(why)[:300], NestProgram(seed, (5, 7)).text, sep="\n")
-    for reason, n in counts.most_common():
-        print(f"{n:6} {reason}")
+            self.family = self.compiled.callee(family, self.entry, [self.types(n) for n in seen])
+        except NoFamily as error:
+            self.why = str(error)
+
+    def types(self, n):
+        return types_of(self.entry, self.arguments(n))
+
+    def facts(self):
+        return self.family.told_facts() if self.family is not None else self.why
+
+    def extended(self, n):
+        return self.compiled.callee(self.family.extended, self.types(n))
+
+    def at(self, n):
+        """What the program of symbolic sizes gives at a size; None where it does not serve it."""
+        sizes = self.family.serves(self.types(n))
+        if sizes is None:
+            return None
+        version = self.family.version(sizes)
+        leaves = [x for k, x in enumerate(pytree.leaves((self.arguments(n), {}))) if k in self.entry.dynamic]
+        leaves += gathered(version.captured.inputs, None, None)
+        with np.errstate(all="ignore"):
+            raw = callable_of(version.func)(*[np.array(x) for x in leaves])
+        again = lambda reason: self.function(*self.arguments(n))
+        return version.finish(raw, leaves, True, again)
+
+    def against(self, sizes):
+        """`wrong`, beside the program traced at the size itself, where there is no plain Python."""
+        found, served = [], 0
+        for n in sizes:
+            served += (given := self.family.serves(self.types(n))) is not None
+            if given is not None:
+                version = self.compiled.callee(self.family.finder.sample, given).version
+                if why := self.family.generic.difference(version.func, given):
+                    found.append((n, why))
+        return found, served
+
+    def wrong(self, sizes):
+        """[(size, what is wrong)] of those that are served; and how many are."""
+        found, served = [], 0
+        for n in sizes if self.family is not None else ():
+            if self.family.serves(self.types(n)) is None:
+                continue
+            made = outcome(lambda n=n: self.at(n))
+            served += 1
+            plain = outcome(lambda n=n: self.function(*self.arguments(n)))
+            if not same(made, plain):
+                found.append((n, f"{shown(made)} is not {shown(plain)}"))
+        return found, served
 
 
-if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        main()
+def outcome(call):
+    try:
+        with np.errstate(all="ignore"):
+            return "gave", call()
+    except Exception as error:
+        return "raised", type(error).__name__, str(error).strip().splitlines()[:1]
+
+
+def shown(found):
+    return " ".join(repr(found).split())[:120]
+
+
+def same(a, b):
+    if a[0] != "gave" or b[0] != "gave":
+        return a == b
+    (xs, tree), (ys, other) = pytree.flatten(a[1]), pytree.flatten(b[1])
+    return tree == other and len(xs) == len(ys) and all(map(alike, xs, ys))
+
+
+def alike(x, y):
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, str):
+        return x == y
+    x, y = np.asarray(x), np.asarray(y)
+    return x.shape == y.shape and x.dtype == y.dtype and np.allclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True)

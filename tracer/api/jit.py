@@ -15,6 +15,7 @@ from ..cache.keep import is_unkept
 from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
+from ..call.dynamic import asked_dynamic
 from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
 from ..export.saving import Exporting
@@ -26,7 +27,7 @@ from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
 # options by which functions made alike are told apart
-SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote")
+SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote", "dynamic")
 ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
@@ -48,6 +49,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -67,6 +69,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -86,6 +89,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -104,6 +108,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -157,6 +162,9 @@ def jit(
     promote: "weak": arrays of float32 and narrower floats keep their dtype beside integers and beside numbers of
             np.float64, such as np.sqrt(2), which NumPy would make float64 of. It implies whole=True, for plain Python
             promotes otherwise. "numpy": NumPy's rules. None: as for precision.
+    dynamic: what a call of new shapes does. None: plain Python answers it at once, or generated NumPy where there is
+            none, and shapes that come again are compiled when that pays (docs/guide/sizes.md). False: each combination
+            of shapes is traced and compiled when it first comes. None: as for precision, else what is learnt.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
@@ -184,6 +192,7 @@ def jit(
             "mesh": mesh,
             "shard": shard,
             "promote": promote,
+            "dynamic": dynamic,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -218,6 +227,7 @@ def jit(
         device = placement(mesh, shard)
     precision = asked_precision(function, precision, exact)
     promote = asked_promotion(function, promote, exact, check or tier is not None)
+    dynamic = False if check or tier is not None else asked_dynamic(function, dynamic)
     whole = whole or promote == "weak"
     if whole:
         refuse_generator(function)
@@ -226,7 +236,7 @@ def jit(
         text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
         raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
-    options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote}
+    options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote, "dynamic": dynamic}
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
@@ -290,6 +300,7 @@ def compiled_as(make, function, kind, details, **options):
     options["debug"] = debug_of(function, options.get("debug"))
     options["precision"] = options.get("precision") or asked_precision(function)
     options["promote"] = options.get("promote") or asked_promotion(function)
+    options["dynamic"] = options["dynamic"] if "dynamic" in options else asked_dynamic(function)
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

@@ -9,7 +9,7 @@ from ..capture.signature import kind_for
 from ..guards import isolation
 from ..values.acting import acts
 
-MOST = 8  # bound: traces of one signature that are kept for this
+MOST = 32  # bound: traces of one signature that are kept for this
 
 
 def answer(entry, world, leaves, given):
@@ -25,19 +25,20 @@ def answer(entry, world, leaves, given):
         return entry.first(*leaves, given=given)
 
 
-def interpreted(entry, world, leaves):
+def interpreted(entry, world, leaves, aside=False):
     """-> (World, Version, all it takes) of a trace for these leaves; None for one that acts on the world, or chooses by
-    value."""
+    value. aside: such a one is kept for the compiled call that comes next."""
     kinds = [kind_for(x, n) for x, n in zip(leaves, entry.names)]
     types = tuple(k.type for k in kinds)
     for here in entry.interpreted:
-        if here.serves(types):
+        if any(v.types == types for v in here.versions) and here.serves(types):
             everything = [*leaves, *here.gather()]
             version = here.version(tuple(type_of(x) for x in everything))
             if version is not None:
                 return here, version, everything
     version = entry.trace(kinds, types, "its results were needed before it was compiled", leaves)
     if version.assumed or version.captured.outside.draws or next(acts(version.func), None) is not None:
+        entry.ahead = version if aside else entry.ahead
         return None
     here = world(entry.compiled, version.rules)
     here.add(version)

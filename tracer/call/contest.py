@@ -18,6 +18,7 @@ from ..common import events
 from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice
+from .deferred import is_deferred
 from .receipt import loop_trip_counts
 
 TURNS = 7  # bound: calls that each is given
@@ -124,7 +125,7 @@ def contests(entry, here):
         return {}
     for version in here.versions:
         types = taken_types(version)
-        if types not in here.contests and version.background is None:
+        if types not in here.contests and version.background is None and not is_deferred(version):
             here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
     return {types: c for types, c in here.contests.items() if c is not None}
 

@@ -119,6 +119,7 @@ def _version(number, entry, world, version):
         lines.append(f"    runs         {contest.told()}")
     elif version.times is not None:
         lines.append(f"    runs         {runs(version)}")
+    lines += [f"    first ran    {version.deferred.told()}"] if version.deferred is not None else []
     return lines
 
 
