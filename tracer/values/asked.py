@@ -74,6 +74,7 @@ class SizesAsked:
         self.reads, self.events, self.refused = [], [], None
         self.dims = {}  # value -> what each of its sizes is
         self.params = {}  # Dim -> (the value that stands for it in the program, its number)
+        self.used = set()  # Dims that show in the program, as numbers or by such values
 
     def begin(self, params):
         """A trace starts, or starts again; params: the values of the dynamic arguments."""
@@ -94,6 +95,7 @@ class SizesAsked:
 
     def param(self, dim, number):
         """The value in the outermost trace that stands for a size."""
+        self.used.add(dim)
         if dim not in self.params:
             root = current_trace().root
             value = Value(INT64, None, "size")
