@@ -251,8 +251,8 @@ def builtin(nest):
 
 
 def builtin_function(code, name, known, objects=()):
-    """The builtin function @direct of a MachineCode, whose first argument is the array `known`; objects: whose addresses
-    those are, if they might go."""
+    """The builtin function @direct of a MachineCode, whose first argument is the array `known`; objects: those whose
+    addresses these are, if they might go."""
     definition = Definition(name.encode(), code.address("direct"), FASTCALL, None)
     known = known.view(Wanted)
     known.holds = definition, code, objects
