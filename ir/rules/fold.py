@@ -42,11 +42,10 @@ def array(x):
         return None
     if isinstance(x, Lit):
         return np.full(x.type.shape, x.value)
-    if isinstance(x, Value) and x.eqn is not None:
-        if x.eqn.op is constant:
-            return x.eqn.attrs["value"].array
-        if x.eqn.op is iota:
-            return iota.body(**x.eqn.attrs)
+    if is_constant(x):
+        return x.eqn.attrs["value"].array
+    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is iota:
+        return iota.body(**x.eqn.attrs)
     return None
 
 

@@ -333,7 +333,8 @@ class SizeFamily:
             step = max(self.ranges.steps[name], 1)
             low, high = self.ranges.least[name], self.ranges.largest[name]
             above = n + (factor - 1) * n // step * step
-            least[name] = min(n, low)
+            below = n - min(n - n // factor, n - LEAST) // step * step
+            least[name] = below if n < low else low
             largest[name] = above if n > high else high
         return [s for s in corners(least, largest) if s not in self.verified and s != sizes]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 
-from ...ir.core import Func, Lit, Value
+from ...ir.core import Lit, Value
 from ...ir.dims import Dim
+from ...ir.passes.settle import settle
 from ..common.emit import INT64
 from ..common.frames import locate
 from .array import ASKING, READING
@@ -118,9 +119,7 @@ class SizesAsked:
             return func
         numbers = [number for _, number in self.params.values()]
         known = {p: Lit(n, p.type) for p, n in zip(func.params[-count:], numbers, strict=True)}
-        for e in func.eqns:
-            e.operands = tuple([known.get(x, x) for x in e.operands])
-        return Func(func.name, func.params[:-count], func.eqns, [known.get(r, r) for r in func.results])
+        return settle(func, known)
 
 
 def asking():
