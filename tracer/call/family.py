@@ -25,7 +25,7 @@ from .size_facts import (
     Unresolved,
     difference,
     fact_holds,
-    reads_of,
+    moduli,
     resolved_facts,
     shown_fact,
     shown_sizes,
@@ -42,6 +42,8 @@ from .size_names import (
 )
 
 TRIES = 32  # bound: traces for one family
+WIDEST = 16  # bound: remainders of one name that are all tried
+CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
 ROUNDS = 4  # bound: times that its range is narrowed
 WORD = re.compile(r"\w+")
 FAILURES = 8  # bound: sizes at which a trace fails or is another program, until there is no family
@@ -66,6 +68,8 @@ def family(entry, observed):
         if any(len(residues) < k for _, k, residues in made.ranges.residues):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
+        if not all(map(made.verifies, made.between())):
+            raise NoFamily("what its sizes become at some is not what they become at others")
         return made
     except (Unalike, Unresolved, WengertError) as error:
         raise NoFamily(str(error)) from None
@@ -198,7 +202,7 @@ class Finder:
     def cover(self, divisors):
         """Try sizes that leave remainders which no sample has left yet, one name at a time."""
         for name, k in divisors:
-            for residue in range(k):
+            for residue in range(min(k, WIDEST)):
                 at = [s.sizes for s in self.samples]
                 if self.traces < TRIES and all(s[name] % k != residue for s in at):
                     low, high = (end(s[name] for s in at) for end in (min, max))
@@ -297,6 +301,16 @@ class SizeFamily:
                 return self.ranges.has(sizes)
         return False
 
+    def between(self):
+        """A few sizes that are served, between the samples."""
+        ranges = self.ranges
+        columns = [range(ranges.least[n], ranges.largest[n] + 1, max(ranges.steps[n], 1)) for n in self.names.names]
+        places = range(max(map(len, columns)))
+        rows = [[c[k * (2 * i + 1) % len(c)] for i, c in enumerate(columns)] for k in places]
+        rows = [dict(zip(self.names.names, row)) for row in rows]
+        served = [s for s in rows if self.ranges.has(s) and self.holds(s) and s not in self.verified]
+        return served[1 :: max(1, len(served) // CHECKED)][:CHECKED]
+
     def beyond(self, sizes, factor):
         """The ends of the range that has these sizes too, so many times as large where they are above it."""
         least, largest = {}, {}
@@ -345,9 +359,10 @@ class SizeFamily:
 
 def divisors_of(family):
     """{(name, number)} of whole divisions in what sizes have become: (n + 1)//4."""
-    dims = [*dims_in(family.captured.parts), *reads_of(family.samples).values()]
+    dims = dims_in(family.captured.parts)
     found = re.findall(r"\(?([^()]*)\)?//(\d+)", str(family.generic) + "".join(map(str, dims)))
-    return sorted({(name, int(k)) for text, k in found for name in family.names.names if name in WORD.findall(text)})
+    shown = {(name, int(k)) for text, k in found for name in family.names.names if name in WORD.findall(text)}
+    return sorted(shown | moduli(family.samples))
 
 
 def dims_in(form):
