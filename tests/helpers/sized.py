@@ -11,6 +11,10 @@ from wengert.tracer.guards.outside import gathered
 SEEN = (10, 11, 23)  # sizes of the calls that are seen first
 
 
+def random_arguments(n):
+    return (np.random.default_rng(n).random(n) + 0.1,)
+
+
 def types_of(entry, args):
     leaves = pytree.leaves((args, {}))
     return entry.types_of([leaves[i] for i in entry.dynamic])
@@ -54,6 +58,17 @@ class Sized:
             raw = callable_of(version.func)(*[np.array(x) for x in leaves])
         again = lambda reason: self.function(*self.arguments(n))
         return version.finish(raw, leaves, True, again)
+
+    def against(self, sizes):
+        """`wrong`, beside the program traced at the size itself, where there is no plain Python."""
+        found, served = [], 0
+        for n in sizes:
+            served += (given := self.family.serves(self.types(n))) is not None
+            if given is not None:
+                version = self.compiled.callee(self.family.finder.sample, given).version
+                if why := self.family.generic.difference(version.func, given):
+                    found.append((n, why))
+        return found, served
 
     def wrong(self, sizes):
         """[(size, what is wrong)] of those that are served; and how many are."""

@@ -25,7 +25,7 @@ from .size_facts import (
     Unresolved,
     difference,
     fact_holds,
-    reads_of,
+    moduli,
     resolved_facts,
     shown_fact,
     shown_sizes,
@@ -42,8 +42,11 @@ from .size_names import (
 )
 
 TRIES = 32  # bound: traces for one family
+WIDEST = 16  # bound: remainders of one name that are all tried
+CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
 ROUNDS = 4  # bound: times that its range is narrowed
-WORD = re.compile(r"\w+")
+NEAR = 80  # bound: letters of what is divided that are looked through for names
+WORD, DIVISION = re.compile(r"\w+"), re.compile(r"//(\d+)")
 FAILURES = 8  # bound: sizes at which a trace fails or is another program, until there is no family
 
 
@@ -66,6 +69,8 @@ def family(entry, observed):
         if any(len(residues) < k for _, k, residues in made.ranges.residues):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
+        if not all(map(made.verifies, made.between())):
+            raise NoFamily("what its sizes become at some is not what they become at others")
         return made
     except (Unalike, Unresolved, WengertError) as error:
         raise NoFamily(str(error)) from None
@@ -198,7 +203,7 @@ class Finder:
     def cover(self, divisors):
         """Try sizes that leave remainders which no sample has left yet, one name at a time."""
         for name, k in divisors:
-            for residue in range(k):
+            for residue in range(min(k, WIDEST)):
                 at = [s.sizes for s in self.samples]
                 if self.traces < TRIES and all(s[name] % k != residue for s in at):
                     low, high = (end(s[name] for s in at) for end in (min, max))
@@ -231,6 +236,16 @@ class Ranges:
             self.least[n] <= k <= self.largest[n] and (k - self.least[n]) % max(self.steps[n], 1) == 0
             for n, k in sizes.items()
         )
+
+    def told_residues(self):
+        """The tests of remainders that not all sizes of the range pass."""
+        texts = []
+        for name, k, residues in self.residues:
+            step, first = self.steps[name], self.least[name]
+            if {(first + step * i) % k for i in range(k)} - residues:
+                found = sorted(residues)
+                texts.append(f"{name} % {k} " + (f"in {tuple(found)}" if len(found) > 1 else f"== {found[0]}"))
+        return texts
 
     def shown(self, name):
         text = f"verified {self.least[name]} to {self.largest[name]}"
@@ -297,6 +312,16 @@ class SizeFamily:
                 return self.ranges.has(sizes)
         return False
 
+    def between(self):
+        """A few sizes that are served, between the samples."""
+        ranges = self.ranges
+        columns = [range(ranges.least[n], ranges.largest[n] + 1, max(ranges.steps[n], 1)) for n in self.names.names]
+        places = range(max(map(len, columns)))
+        rows = [[c[k * (2 * i + 1) % len(c)] for i, c in enumerate(columns)] for k in places]
+        rows = [dict(zip(self.names.names, row)) for row in rows]
+        served = [s for s in rows if self.ranges.has(s) and self.holds(s) and s not in self.verified]
+        return served[1 :: max(1, len(served) // CHECKED)][:CHECKED]
+
     def beyond(self, sizes, factor):
         """The ends of the range that has these sizes too, so many times as large where they are above it."""
         least, largest = {}, {}
@@ -319,7 +344,7 @@ class SizeFamily:
         if difference(self.samples[0], sample) is not None:
             return False
         try:
-            if {shown_fact(f) for f in resolved_facts([*self.samples, sample])} != set(self.told_facts()):
+            if [*map(shown_fact, resolved_facts([*self.samples, sample]))] != [*map(shown_fact, self.facts)]:
                 return False
         except Unresolved:
             return False
@@ -327,15 +352,16 @@ class SizeFamily:
         return self.generic.agrees(version.func, sizes) and not self.captured.agrees(version.captured, sizes)
 
     def told_facts(self):
-        """The facts, as text."""
-        return [shown_fact(f) for f in self.facts]
+        """What sizes within the range have to be, as Python's expressions of the names: the facts, and which remainders
+        there have been of numbers by which sizes are divided."""
+        return [*map(shown_fact, self.facts), *self.ranges.told_residues()]
 
     def texts(self):
         """For a reader: a line for each name, then the relations between sizes."""
         called = self.finder.entry.names
         lines = []
         for name, (leaf, axis) in self.names.names.items():
-            facts = [t for t, f in zip(self.told_facts(), self.facts) if name in f.left.names | f.right.names]
+            facts = [t for t in self.told_facts() if name in WORD.findall(t)]
             read = f"{called[leaf]}.shape[{axis}]"
             step = self.names.dims[leaf][axis] - Dim.symbol(name)
             read += f" - {step}" if step.terms else ""
@@ -345,9 +371,12 @@ class SizeFamily:
 
 def divisors_of(family):
     """{(name, number)} of whole divisions in what sizes have become: (n + 1)//4."""
-    dims = [*dims_in(family.captured.parts), *reads_of(family.samples).values()]
-    found = re.findall(r"\(?([^()]*)\)?//(\d+)", str(family.generic) + "".join(map(str, dims)))
-    return sorted({(name, int(k)) for text, k in found for name in family.names.names if name in WORD.findall(text)})
+    text = " ".join([str(family.generic), *map(str, dims_in(family.captured.parts))])
+    names, shown = set(family.names.names), set()
+    for found in DIVISION.finditer(text):
+        before = re.split(r"[\[,=:]", text[max(0, found.start() - NEAR) : found.start()])[-1]
+        shown |= {(name, int(found[1])) for name in names & {*WORD.findall(before)}}
+    return sorted(shown | moduli(family.samples))
 
 
 def dims_in(form):

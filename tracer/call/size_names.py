@@ -140,7 +140,7 @@ def candidates(seen, base, below, steps):
     lower = {n: min(s[n] for s in seen) for n in base}
     least = {n: k + (base[n] - k) % steps[n] for n, k in lower.items()}
     most = {n: max(s[n] for s in seen) for n in base}
-    ends = {n: (beyond(k, most[n], steps[n]), last(k, below[n], steps[n])) for n, k in least.items()}
+    ends = {n: (beyond(k, most[n], steps[n]), ending_at(k, below[n], steps[n])) for n, k in least.items()}
     largest = {n: min(both) for n, both in ends.items()}
     yield from corners(least, largest)
     columns = {n: sizes_between(least[n], largest[n], steps[n]) for n in base}
@@ -148,7 +148,7 @@ def candidates(seen, base, below, steps):
         yield {n: c[(k + 2 * i * k + i) % len(c)] for i, (n, c) in enumerate(columns.items())}
 
 
-def last(least, below, step):
+def ending_at(least, below, step):
     """The largest size of a step that is less than another; math.inf where nothing is."""
     return below if below == math.inf else least + max(below - 1 - least, 0) // step * step
 

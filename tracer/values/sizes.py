@@ -80,11 +80,11 @@ def plain_sizes(x, why=None):
     is nothing that several traces would tell."""
     kind = type(x)
     if kind is Size:
-        return x.pinned(why) if why else x.number
+        return x.pinned(why) if why else x.shown()
     if kind is slice:
         return slice(*(plain_sizes(k, why) for k in (x.start, x.stop, x.step)))
     if kind is SizedRange:
-        return x.unseen() if why else x.plain
+        return x.unseen() if why else x.shown()
     if not has_sizes(x):
         return x
     if kind is dict:
@@ -246,6 +246,11 @@ class Size(TracedScalar):
         """It as an integer that the program computes with."""
         return TracedScalar(self._value, int)
 
+    def shown(self):
+        """The number, which is to show in the program."""
+        self.asked().used.add(self.dim)
+        return self.number
+
     def pinned(self, why):
         """The mere number."""
         self.asked().tell(Pin(self.dim, self.number, why))
@@ -354,6 +359,12 @@ class SizedRange:
         for b in self.bounds:
             if type(b) is Size:
                 b.pinned("the bound of a range that is gone through item by item")
+        return self.plain
+
+    def shown(self):
+        """The range, for a captured loop, in which it shows."""
+        for b in self.bounds:
+            plain_sizes(b)
         return self.plain
 
     def count(self):
