@@ -18,7 +18,7 @@ from wengert.ir.generic import Unalike, generalised, parse_generic
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import evaluate
 from wengert.ir.passes.fold import fold
-from wengert.ir.passes.settle import settle
+from wengert.ir.passes.settle import settled_sizes
 from wengert.ir.reading import TextError
 from wengert.ir.rules.fold import OF_ALL_SIZES
 from wengert.ir.setting import set_within
@@ -158,7 +158,7 @@ def test_sizes_are_settled_as_numbers():
         %5 = add %n, 1
         return %3, %5, %4
       }""")
-    settled = settle(func, {func.params[1]: Lit(7, func.params[1].type)})
+    settled = settled_sizes(func, {func.params[1]: Lit(7, func.params[1].type)})
     want = """
       func f(%x: f64[5]) -> f64[5], i64[], f64[] {
         %2 = div %x, 7.0
@@ -441,6 +441,13 @@ def test_samples_of_other_names():
         generalised([with_number(1.0)] * 2, [{"n": 3}, {"m": 3}])
     with pytest.raises(ValueError, match="a number for each sample"):
         parse_generic("sizes n=[3,4] m=[5]\nfunc f() -> nothing {\n return\n}")
+
+
+def test_equal_equations_stay_several():
+    text = "func f(%x: f64[n]) -> f64[n], f64[n] {\n %0 = sin %x\n %1 = sin %x\n return %0, %1\n}"
+    generic = parse_generic(text)
+    assert len(generic.func.eqns) == 2 and len(generic.at({"n": 3}).eqns) == 2
+    assert not generic.agrees(parse(text.replace('return %0, %1', 'return %0, %0'), sizes={"n": 3}), {"n": 3})
 
 
 def test_texts_of_numbers_know_no_names():
