@@ -16,14 +16,11 @@ import numpy as np
 from .core import Constant, Lit
 from .dims import Dim, fit
 from .equality import equal
+from .sample import Unalike
 from .types import SHORT, Tensor
 
 Size = int | Dim
 WHOLE = 2.0**53  # below it floats hold every int
-
-
-class Unalike(ValueError):
-    """Programs of several sizes are not one program of symbolic sizes; the text says where and why."""
 
 
 class NumberForm(NamedTuple):

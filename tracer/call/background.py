@@ -9,7 +9,6 @@ when all that the trace relied on is still so: between calls, never within one.
 """
 
 import builtins
-import sys
 import time
 import types
 
@@ -32,9 +31,10 @@ from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
-from .entry import UNANSWERED, SignatureEntry
+from .entry import SignatureEntry
 from .fallback import left_to_python
-from .worker import WORKER, Pace, Strict
+from .instead import UNANSWERED
+from .worker import WORKER, Strict, paced
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
 UNREADY = "its program is not ready yet, on another thread"
@@ -188,12 +188,8 @@ class Background(SignatureEntry):
         program = dispatch.program(find, self.compiled.name, **self.compiled.lowering())
         numbers = [*(k.kind for k in kinds), *map(kind_of_input, version.captured.inputs)]
         leaves = [(t, n if n in WEAK_DTYPES else None) for t, n in zip(expected, numbers, strict=True)]
-        paced = Pace()
-        sys.setprofile(paced)
-        try:
+        with paced():
             dispatch.ahead(program, leaves, self.compiled.device, dispatch.narrow(version.func))
-        finally:
-            sys.setprofile(None)
         return program
 
     def warm(self, version, job):
@@ -231,11 +227,30 @@ class Background(SignatureEntry):
                 taken = self.admit(self.jobs.pop(key))
             others = (w for w in (self.current, *self.worlds) if w is not None and (w is taken or w not in tried))
             here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
+            if here is None and missing is None and self.old:
+                here, _ = self.recall_kept(types) or (None, None)
             if here is not None and (taken is not None or here is not self.current):
                 self.current = here
                 if here.draws is None:
                     self.compiled.front.install(self)
             return here
+
+    def forget_jobs(self):
+        """Those that the thread is not at are asked for again, if they are wanted."""
+        self.jobs = {key: job for key, job in self.jobs.items() if job.state is ASKED}
+
+    def forget_programs(self, here):
+        super().forget_programs(here)
+        self.programs.pop(here, None)
+
+    def hand_over(self, version, old, here):
+        here = super().hand_over(version, old, here)
+        types = tuple(p.type for p in version.captured.func.params)
+        if types in (before := self.programs.get(old, {})):
+            self.programs.setdefault(here, {})[types] = before.pop(types)
+        self.programs.setdefault(here, {})
+        self.spread(here)
+        return here
 
     def has(self, here, types):
         return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None

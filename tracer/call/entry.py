@@ -14,7 +14,7 @@ from ...backends.xla import compile_times, dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
-from ..common.errors import UnsupportedError, Untold
+from ..common.errors import UnsupportedError
 from ..common.frames import raises_for_user
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
@@ -29,15 +29,18 @@ from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
+from .deferred import deferred
 from .drawing import DrawingCalls
-from .fallback import Fallbacks, Refused
+from .dynamic import NewShapes
+from .fallback import Fallbacks
+from .instead import UNANSWERED, Instead
+from .kept import Recalling
 from .on_mesh import run_on_mesh
 
-UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
-class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
+class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Recalling):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):
@@ -62,7 +65,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             and not traced
         )
         super().__init__()
-        self.worlds = []
+        self.worlds, self.old = [], []  # sets of traces that are used, and of those that no call has asked for lately
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
         self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
@@ -96,6 +99,8 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                 if out is not MISS:
                     return out
             try:
+                if here.sizing is not None and (why := self.unserved(here, everything)) is not None:
+                    raise why
                 raw = self.launch(here, everything)
             except Untraced:
                 return self.first(*leaves, given=given)
@@ -143,7 +148,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         if self.compiled.patience.rests() and self.falls_back():
             return self.unsettled(leaves, self.compiled.patience.why, given)
         try:
-            if self.refused and not self.worlds:
+            if self.refused and not self.worlds and not self.old:
                 self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
         except patched_numpy.Replaced as error:
@@ -153,38 +158,6 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         except (*UNANSWERED, *dispatch.UNKNOWN) as error:
             why = error
         return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
-
-    def instead(self, leaves, why, given):
-        """The call that no program answers, by who does."""
-        if isinstance(why, Refused):
-            return self.refused_call(leaves, why, given)
-        if isinstance(why, Untold):
-            return self.retold(leaves, why, given)
-        if isinstance(why, forked.Forked):
-            return self.without_xla(leaves, why, given)
-        if isinstance(why, dispatch.UNKNOWN):
-            return self.at_once(leaves, why, given)
-        return self.plainly(leaves, str(why).rstrip("."), given)
-
-    def at_once(self, leaves, why, given):
-        """The call where jax is tracing, and none of its arguments stands for anything: it is made now, and what it
-        gives is a constant there."""
-        if dispatch.is_at_once() or any(map(dispatch.is_tracer_type, map(type, leaves))):
-            raise why
-        with dispatch.computed_at_once():
-            return self.run(leaves, given)
-
-    def without_xla(self, leaves, why, given):
-        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python
-        has not, else plainly."""
-        if (
-            self.compiled.plain is None
-            and self.numpy
-            and (found := baseline.interpreted(self, SpecialisationSet, leaves)) is not None
-        ):
-            here, version, everything = found
-            return self.settle(here, version, baseline.results(version, everything), everything, given)
-        return self.plainly(leaves, why.reason, given, hint="")
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
@@ -203,12 +176,16 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
                     events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
+            files = {}
             try:
                 while True:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
+                        raw = deferred(self, here, version, everything) if fresh else None
+                        if raw is not None:
+                            break
                         if fresh:
                             outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
@@ -272,14 +249,6 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
         self.compiled.front.install(self)
         return version
 
-    def known_version(self, types):
-        """-> (the specialisation set that serves arguments of these types now, the version in it that they are for),
-        None each where there is none."""
-        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
-        if here is None or here.draws is not None:
-            return here, here and here.versions[0]
-        return here, here.version((*types, *(type_of(x) for x in here.gather())))
-
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it is to run for the first time)."""
         kinds = self.kinds_of(leaves)
@@ -289,10 +258,13 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             return version, False
         fresh = version is None
         if fresh:
-            self.have_patience(types, here)
+            if not self.hold_back(types, here):
+                self.have_patience(types, here)
             reason = self._reason(types, here)
             self.tell_missed(types, here, reason)
-            version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
+            here = None if self.compiled.kept.make_room() else here
+            version = self.of_family(here, types, reason) or self.stored(types, reason)
+            version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = SpecialisationSet(self.compiled, version.rules)
@@ -301,6 +273,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+            self.begin_sizes(here, version)
         first, version.ahead = fresh or version.ahead, False
         self.current = here
         (self.compiled.front.install if first else self.compiled.front.missed)(self)
@@ -324,6 +297,9 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls):
 
     def _reason(self, types, here):
         """Why there must be a new trace."""
+        if self.compiled.kept.was_let_go(self, types):
+            return "there was one, which was let go when no call had used it for long"
+        here = here or next((w for w in self.old if w.serves(types)), None)
         if here is not None:
             last = here.versions[-1]
             changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]

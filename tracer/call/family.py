@@ -16,6 +16,7 @@ import re
 from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
 from ..capture.capture import Kind
+from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import kind_of_type
 from ..capture.size_forms import CapturedForm
 from ..common.errors import WengertError
@@ -78,8 +79,11 @@ def family(entry, observed):
 
 def kind_at(entry, k, type):
     """The Kind of a dynamic argument."""
-    kind = kind_of_type(entry.types[entry.dynamic[k]])
-    return Kind(type, int if kind is None else kind, name=entry.names[k])
+    of = entry.types[entry.dynamic[k]]
+    kind = int if of is int else kind_of_type(of)
+    if kind not in (ARRAY, SCALAR, int, float, complex):
+        raise NoFamily(f"an argument is a {of.__name__}")
+    return Kind(type, kind, name=entry.names[k])
 
 
 class Finder:
@@ -329,7 +333,8 @@ class SizeFamily:
             step = max(self.ranges.steps[name], 1)
             low, high = self.ranges.least[name], self.ranges.largest[name]
             above = n + (factor - 1) * n // step * step
-            least[name] = min(n, low)
+            below = n - min(n - n // factor, n - LEAST) // step * step
+            least[name] = below if n < low else low
             largest[name] = above if n > high else high
         return [s for s in corners(least, largest) if s not in self.verified and s != sizes]
 

@@ -595,3 +595,10 @@ def test_gradients(seen):
         found = Sized(grad(lambda x, f=f: f(x)), random_arguments, seen)
         wrong, served = found.against(SIZES)
         assert not wrong and served > 5
+
+
+def test_sizes_0_and_1_teach_nothing():
+    found = Sized(of_no_size, random_arguments, (1, 10, 0, 11))
+    assert found.family.ranges.least == {"n": 10} and found.family.serves(found.types(1)) is None
+    assert "sizes 0 and 1" in Sized(of_no_size, random_arguments, (10, 1, 0)).why
+    assert "no size has differed" in Sized(of_no_size, random_arguments, (10, 10)).why
