@@ -107,6 +107,16 @@ def until_small(n, x):
     return loop(x, body=region(body, types), test=test, carried=1, bound=20)
 
 
+def until_small_or_over(n, x):
+    """A loop with a test that makes at most n - 1 trips."""
+    def body(i, x, total):
+        return mul(x, 0.7), add(total, reduce_sum(x, axes=(0,)))
+
+    types = [parse_type("i64[]"), x.type, parse_type("f64[]")]
+    test = region(lambda i, x, total: gt(reduce_max(OPS["abs"](x), axes=(0,)), 0.05), types)
+    return loop(x, element(x, at(0)), body=region(body, types), test=test, carried=2, trips=n - 1)
+
+
 def chosen(n, x):
     types = [x.type]
     branches = region(lambda x: (cumsum(x, axis=0, reverse=True),), types), region(lambda x: (exp(x),), types)
@@ -266,6 +276,7 @@ CASES = {
     "loop": ([F], count_up),
     "loop, stores": ([F], stored),
     "loop, by a test": (["f64[{n}+1]"], lambda n, x: until_small(n + 1, x)),
+    "loop, by a test and by trips": ([F], until_small_or_over),
     "cond": ([F], chosen),
     "map": ([M, "f64[3]"], mapped),
     "map, over columns": (["f64[3,{n}]"], mapped_over_columns),
@@ -300,7 +311,7 @@ MASKED = {
     "scatter_add, to a fixed one", "scatter_add, clipped to a fixed one", "scatter_max, along", "sort",
     "sort, NaN and infinities", "sort, integers", "sort, two keys", "argsort", "sort, rows", "top_k", "top_k, all",
     "convolution", "convolution, of features", "convolution, long windows", "convolution, full", "windows",
-    "solve", "triangular_solve", "tridiagonal_solve", "qr", "loop, by a test", "cond",
+    "solve", "triangular_solve", "tridiagonal_solve", "qr", "loop, by a test", "loop, by a test and by trips", "cond",
     "map, over columns", "call", "apart", "log of zeros",
 }  # fmt: skip
 
