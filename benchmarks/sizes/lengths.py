@@ -7,9 +7,9 @@ and `torch.compile(dynamic=True)`.
 
 Each program is called with the lengths 1 to `--most` one by one, and then with `--drawn` of them at random. A row is a
 process of its own, in which NumPy makes the calls first, and again last ("A/A"). A contestant that has taken
-`--seconds` begins no more calls, and what it is compared with are the calls it has made. `jax.jit` compiles for each
-length, so it has the lengths 1 to `--jax` alone, and torch too (`--jax 0`: neither). `--threads 1`: products of
-matrices by one thread for all, for machines that do other work too.
+`--seconds` begins no more calls, NumPy too, and what it is compared with are the calls it has made. `jax.jit` compiles
+for each length, so it has the lengths 1 to `--jax` alone, and torch too (`--jax 0`: neither). `--threads 1`: products
+of matrices by one thread for all, for machines that do other work too.
 
 Columns: `calls` made of those that were asked for; `NumPy` seconds in all; `one by one` and `at random`: our time by
 NumPy's over the same calls (of a gradient: by NumPy's for the value alone); `made`: traces, programs of XLA's, loops by
@@ -63,7 +63,7 @@ def entered(function, what, wrt):
 class Made(collections.Counter):
     """What has been made for our calls, by kind of event."""
 
-    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "generalised": "symbolic"}
+    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "symbolic": "symbolic"}
 
     def __enter__(self):
         events.LISTENERS.append(self.hear)
@@ -85,10 +85,12 @@ def measure(name, what, given):
     sizes = lengths(given.most, given.drawn)
     calls = Sequence(name, what, sizes)
     ours = jit(entered(calls.function, what, calls.wrt))
-    plain, values = calls.timed(calls.function)
+    plain, values = calls.timed(calls.function, budget=given.seconds)
+    calls.sizes = sizes[: len(plain)]
     with Made() as made:
         seconds, results = calls.timed(ours, budget=given.seconds)
-    again = sum(calls.timed(calls.function)[0]) / sum(plain)
+    calls.sizes = sizes[: len(seconds)]
+    again = sum(calls.timed(calls.function)[0]) / sum(plain[: len(seconds)])
     row = {"calls": f"{len(seconds)} of {len(sizes)}", "NumPy": f"{sum(plain[: len(seconds)]):.3g} s"}
     row |= {"one by one": over(seconds, plain, 0, given.most), "at random": over(seconds, plain, given.most, None)}
     row |= {"A/A": f"{again:.2f}", "made": str(made), "worst": f"{max(seconds) * 1e3:.0f} ms"}

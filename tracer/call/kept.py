@@ -36,8 +36,8 @@ def limits(text):
         found = re.fullmatch(r"(\d+)(kb|mb|gb)?", part.lower())
         if found is None or not int(found[1]):
             raise ValueError(
-                f"{VARIABLE}={text!r} is no limit\n  Write how many traces of a function are kept, as 1000, or how many "
-                "bytes they may take, as 2GB, or both."
+                f"{VARIABLE}={text!r} is no limit\n  Write how many traces of a function are kept, as 1000, or how "
+                "many bytes they may take, as 2GB, or both."
             )
         traces, size = (
             (traces, int(found[1]) * UNITS[found[2]]) if found[2] else (int(found[1]), size)
@@ -106,8 +106,8 @@ class Kept:
     def lines(self):
         """What `explain` says."""
         traces, size = limits(os.environ.get(VARIABLE, ""))
-        text = f"{self.count} trace(s) that no call has used lately; {traces} of a function are kept, or {size >> 20} MB"
-        return [f"  let go       {text}"] if self.count else []
+        kept = f"{traces} of a function are kept, or {size >> 20} MB of them"
+        return [f"  let go       {self.count} trace(s) that no call has used lately; {kept}"] if self.count else []
 
 
 def digest_of(entry, types):
@@ -148,6 +148,10 @@ class Recalling:
         with self.compiled.lock:
             for old in [w for w in self.old if w.serves(types)]:
                 version = old.versions[0] if old.draws is not None else version_in(old, types)
+                if old.sizing is not None and old.sizing.answering(types) is not None:  # it stays whole
+                    self.old.remove(old)
+                    self.worlds.append(old)
+                    return old, version
                 if version is None:
                     continue
                 here = next((w for w in self.worlds if w.draws is None and w.rules == old.rules and w.holds()), None)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 
-from ...ir.core import Func, Lit, Value
+from ...ir.core import Lit, Value
 from ...ir.dims import Dim
+from ...ir.passes.settle import settle
 from ..common.emit import INT64
 from ..common.frames import locate
-from .array import ASKING
+from .array import ASKING, READING
 from .storage import current_trace
 
 LARGEST = 1 << 31  # bound: of a size, so that sums and products of two are known to fit
@@ -73,6 +74,7 @@ class SizesAsked:
         self.reads, self.events, self.refused = [], [], None
         self.dims = {}  # value -> what each of its sizes is
         self.params = {}  # Dim -> (the value that stands for it in the program, its number)
+        self.used = set()  # Dims that show in the program, as numbers or by such values
 
     def begin(self, params):
         """A trace starts, or starts again; params: the values of the dynamic arguments."""
@@ -81,6 +83,10 @@ class SizesAsked:
 
     def tell(self, event):
         self.events.append(event)
+
+    def read_unseen(self, shape):
+        """Code without hooks reads a shape: it must be the same in all traces."""
+        self.tell(Met("shape", shape))
 
     def refuse(self, why):
         """No program of other sizes can come of this."""
@@ -93,6 +99,7 @@ class SizesAsked:
 
     def param(self, dim, number):
         """The value in the outermost trace that stands for a size."""
+        self.used.add(dim)
         if dim not in self.params:
             root = current_trace().root
             value = Value(INT64, None, "size")
@@ -112,14 +119,18 @@ class SizesAsked:
             return func
         numbers = [number for _, number in self.params.values()]
         known = {p: Lit(n, p.type) for p, n in zip(func.params[-count:], numbers, strict=True)}
-        for e in func.eqns:
-            e.operands = tuple([known.get(x, x) for x in e.operands])
-        return Func(func.name, func.params[:-count], func.eqns, [known.get(r, r) for r in func.results])
+        return settle(func, known)
 
 
 def asking():
     """The SizesAsked of the trace that this thread makes for programs of all sizes, or None."""
     return getattr(ASKING, "asked", None)
+
+
+def refuse_all_sizes(why):
+    """What is traced now is a program of no other sizes."""
+    if (asked := asking()) is not None:
+        asked.refuse(why)
 
 
 def begin_asking(trace, params):
@@ -132,7 +143,9 @@ def begin_asking(trace, params):
 def asked_by(asked):
     """Within, traces of this thread are made for programs of all sizes."""
     before, ASKING.asked = asking(), asked
+    READING.append(asked)
     try:
         yield asked
     finally:
+        READING.remove(asked)
         ASKING.asked = before
