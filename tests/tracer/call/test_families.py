@@ -478,7 +478,7 @@ def test_range_ends_where_the_program_is_another():
 def test_remainders_that_a_program_is_not_of_are_left_out():
     found = Sized(lambda x: x[: len(x) // 4 * 4].reshape(4, -1).sum(axis=1), random_arguments)  # of whole fours, no slice is left
     wrong, served = found.wrong(range(2, 71))
-    assert not wrong and served > 20 and all(found.family.serves(found.types(n)) is None for n in range(12, 71, 4))
+    assert not wrong and served > 20 and found.facts() == ["n % 4 in (1, 2, 3)"]
 
 
 def test_sizes_of_one_class():
@@ -595,3 +595,10 @@ def test_gradients(seen):
         found = Sized(grad(lambda x, f=f: f(x)), random_arguments, seen)
         wrong, served = found.against(SIZES)
         assert not wrong and served > 5
+
+
+def test_sizes_0_and_1_teach_nothing():
+    found = Sized(of_no_size, random_arguments, (1, 10, 0, 11))
+    assert found.family.ranges.least == {"n": 10} and found.family.serves(found.types(1)) is None
+    assert "sizes 0 and 1" in Sized(of_no_size, random_arguments, (10, 1, 0)).why
+    assert "no size has differed" in Sized(of_no_size, random_arguments, (10, 10)).why
