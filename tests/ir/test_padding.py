@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from roomy import agree_in_room, generic_of, room_of
 
+from wengert.backends.xla.dispatch import program, wide
 from wengert.ir.core import Lit
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import call, cond, loop, map_, region
@@ -354,3 +355,25 @@ def test_a_size_beyond_the_room_does_not_fit():
     generic = generic_of(["f64[20]"], lambda n, x: slice_(x, start=(0,), stop=(n - 4,), stride=(1,)))
     with pytest.raises(Unroomy, match="in place of"):
         in_room(generic, {"n": 40})
+
+
+THROUGH_XLA = [
+    "softmax", "cumlogsumexp, reverse", "recurrence", "dot, batch", "on the diagonal", "reverse", "concatenate, several",
+    "pad, to a length", "dynamic_update_slice, a part", "gather, clipped", "scatter_add, clipped", "sort, two keys",
+    "sort, NaN and infinities", "convolution, full", "windows", "cholesky", "lu", "triangular_solve", "qr",
+    "loop, by a test", "loop, stores", "cond", "map", "argmax, rows",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", THROUGH_XLA)
+def test_xla_reads_no_tail_either(name):
+    generic = generic_of(*CASES[name])
+    room = room_of(generic, zeros=False)
+    run = program(lambda types: (room.func, tuple(range(len(room.func.params)))), "f")
+
+    def through_xla(operands):
+        with wide():
+            out = run(*operands)
+        return [np.asarray(x) for x in (out if isinstance(out, tuple) else (out,))]
+
+    agree_in_room(generic, room, poisons=(1, 3), least=14, run=through_xla)
