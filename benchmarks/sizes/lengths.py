@@ -63,7 +63,7 @@ def entered(function, what, wrt):
 class Made(collections.Counter):
     """What has been made for our calls, by kind of event."""
 
-    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "generalised": "symbolic"}
+    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "symbolic": "symbolic"}
 
     def __enter__(self):
         events.LISTENERS.append(self.hear)

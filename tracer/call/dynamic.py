@@ -100,6 +100,10 @@ class NewShapes(Generalising):
             shape = here.shapes[full] = ShapeTally(full)
             if len(here.shapes) > KEPT:
                 del here.shapes[next(iter(here.shapes))]
+        if (other := self.symbolic_set(types)) is not None and other is not self.current:
+            self.current = other
+            self.compiled.front.missed(self)
+            raise NewShape(shape, other, served=True)
         shape.due = shape.due or here.sizing.is_exact(types)
         if self.generalised(here, types, sibling, eager or not soon):
             raise NewShape(shape, here, served=True)

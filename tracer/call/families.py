@@ -67,6 +67,13 @@ class Sizing:
         known = self.fitting(types)
         return known is not None and known.sizes(types) in known.exact
 
+    def answering(self, types):
+        """The Symbolic whose function answers calls of these types, None where there is none."""
+        known = self.fitting(types)
+        if known is None or known.free is None or known.sizes(types) in known.exact:
+            return None
+        return known if known.family.serves(types) is not None else None
+
     def is_time(self, cost, traces, observed, eager):
         """Whether one is to be looked for, which takes so many traces. eager: there is no plain Python for such
         calls."""
@@ -212,6 +219,11 @@ def order_tests(orders, names):
 
 class Generalising:
     """The part of `SignatureEntry` that finds families."""
+
+    def symbolic_set(self, types):
+        """The set of traces in which a program of symbolic sizes answers calls of these types now, or None."""
+        answer = lambda here: here.sizing is not None and here.sizing.answering(types) is not None and here.holds()
+        return next(filter(answer, self.worlds), None)
 
     def generalised(self, here, types, sibling, eager):
         """Whether a family answers calls of these types now that none answered before: of leaves of a call. sibling: a

@@ -148,6 +148,10 @@ class Recalling:
         with self.compiled.lock:
             for old in [w for w in self.old if w.serves(types)]:
                 version = old.versions[0] if old.draws is not None else version_in(old, types)
+                if old.sizing is not None and old.sizing.answering(types) is not None:  # it stays whole
+                    self.old.remove(old)
+                    self.worlds.append(old)
+                    return old, version
                 if version is None:
                     continue
                 here = next((w for w in self.worlds if w.draws is None and w.rules == old.rules and w.holds()), None)

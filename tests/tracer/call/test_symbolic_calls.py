@@ -9,6 +9,7 @@ from compare import agree
 from wengert import grad, jit, value_and_grad
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
+from wengert.tracer.call.laddered import Laddered
 from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
 
@@ -175,12 +176,41 @@ def test_a_size_that_recurs_gets_a_program_of_its_own(monkeypatch, options, happ
     f = jit(softly, **options)
     for n in (10, 11, 60):
         f(of_length(n))
+    monkeypatch.setattr(Laddered, "hopes", lambda *args: False)
     made = sizing(f).families[0]
     made.cost = 0.0
     for n in (20, 20, 20, 30):
         agree(f(of_length(n)), softly(of_length(n)))
     assert (20,) in made.exact
     assert [v.types[0].shape for e in f.compiled.entries.values() for w in e.worlds for v in w.versions].count((20,)) == 1
+
+
+def test_states_of_the_outside_that_alternate_keep_their_programs(options, monkeypatch, happened):
+    f = jit(lambda x: x * SCALE + len(x), **options)
+    for n in (10, 11, 40):
+        for scale in (2.0, 3.0):
+            monkeypatch.setitem(globals(), "SCALE", scale)
+            agree(f(of_length(n)), of_length(n) * scale + n)
+    before = happened["begun"], happened["fallback"], happened["new shape"]
+    for n in range(12, 40):
+        monkeypatch.setitem(globals(), "SCALE", 2.0 + n % 2)
+        agree(f(of_length(n)), of_length(n) * (2.0 + n % 2) + n)
+    assert (happened["begun"], happened["fallback"], happened["new shape"]) == before
+
+
+def test_a_program_that_is_not_used_for_long_is_found_again(options, monkeypatch, happened):
+    monkeypatch.setenv("WENGERT_KEEP", "8")
+    f = jit(lambda x, k: x * 2.0 + k.shape[0], **options)
+    for n in (10, 11, 40):
+        f(of_length(n), np.ones(2))
+    assert happened["symbolic"] == 1
+    entry = next(iter(f.compiled.entries.values()))
+    with f.compiled.lock:
+        f.compiled.kept.grow_old(False)
+    assert entry.old and not entry.worlds
+    for n in (12, 13, 14):
+        agree(f(of_length(n), np.ones(2)), of_length(n) * 2.0 + 2)
+    assert happened["symbolic"] == 1 and entry.worlds and not entry.old
 
 
 def test_where_there_is_no_program_of_all_sizes_calls_are_answered_as_ever(options, happened):
