@@ -26,7 +26,7 @@ from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
 from .fallback import left_to_python
-from .families import SHORT, Generalising, Sizing, axes_of
+from .families import SHORT, Generalising, Sizing, asked_axes
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
@@ -117,7 +117,7 @@ class NewShapes(Generalising):
         """Raise where `dynamic=` names axes that arrays have not."""
         asked = self.compiled.dynamic
         for name, t in zip(self.names, types) if type(asked) is tuple else ():
-            for axis in axes_of(name, dict(asked)):
+            for axis in asked_axes(name, dict(asked)):
                 if not -t.ndim <= axis < t.ndim:
                     raise ValueError(f"dynamic= asks for axis {axis} of {name}, which is {t}")
 

@@ -357,7 +357,7 @@ def as_if_changed(types, names, asked):
     steps, wanted = {}, dict(() if asked is True else asked)
 
     def changed(k, axis, n):
-        axes = range(types[k].ndim) if asked is True else axes_of(names[k], wanted)
+        axes = range(types[k].ndim) if asked is True else asked_axes(names[k], wanted)
         if n < LEAST or axis not in [a % types[k].ndim for a in axes]:
             return n
         return n + steps.setdefault(n, 1 + 2 * len(steps))
@@ -365,6 +365,6 @@ def as_if_changed(types, names, asked):
     return tuple(Tensor(tuple(changed(k, a, n) for a, n in enumerate(t.shape)), t.dtype) for k, t in enumerate(types))
 
 
-def axes_of(name, wanted):
+def asked_axes(name, wanted):
     """The axes that are asked for of a leaf: by its own name, or that of the argument it is in."""
     return wanted.get(name, wanted.get(name.partition("[")[0].partition(".")[0], ()))

@@ -22,14 +22,14 @@ def size_lines(entry, here):
         lines.append(f"    answered     {several(calls, 'call')} of {several(len(theirs), 'shape')} by {who}: {which}")
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
-        lines.append(f"    answered     {answered(made)}")
+        lines.append(f"    answered     {family_calls(made)}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
     if sizing is not None and sizing.why is not None and not families:
         lines.append(f"    not symbolic {sizing.why}")
     return lines
 
 
-def answered(made):
+def family_calls(made):
     """Which calls a family has answered, as text."""
     if made.free is None:
         return f"none: {made.why}; programs of shapes that have paid are made of it without a trace"
