@@ -7,6 +7,8 @@ import ast
 import base64
 import binascii
 import functools
+import math
+import operator
 import re
 import zlib
 from collections.abc import Mapping
@@ -16,11 +18,13 @@ import numpy as np
 
 from . import syntax
 from .core import Builder, Constant, Func, Lit
+from .dims import Dim, parse_dim
 from .op import FUNCTIONS, OPS
 from .types import DTYPES, IRTypeError, parse_type
 
 # what the rules of ops, and Python's own readers, say of a text that means nothing
 WRONG = (IRTypeError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, AssertionError)
+ARITHMETIC = {ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Div: operator.truediv}  # of sizes
 BEYOND = (RecursionError, MemoryError)
 
 
@@ -31,15 +35,17 @@ class TextError(IRTypeError):
     column: int
 
 
-def parse(text: str, functions: Mapping[str, Any] | None = None) -> Func:
+def parse(text: str, functions: Mapping[str, Any] | None = None, sizes: Mapping[str, int] | None = None) -> Func:
     """The function that a text describes.
 
     functions: what `function=<name>` stands for in equations of `external`, `host` and `pointwise`; those of
-    scipy.special are known.
+    scipy.special are known. sizes: the numbers for names of sizes in the text, as in `f64[n + 1,64]`.
     Raises TextError, an IRTypeError, with the line and column of what cannot be read or is of a type that is not so.
     """
-    lines = _Lines(text, {**FUNCTIONS, **(functions or {})})
+    lines = _Lines(text, {**FUNCTIONS, **(functions or {})}, sizes or {})
     try:
+        if sizes:
+            lines.settle_types()
         func = _parse_func(lines, None)
     except TextError:
         raise
@@ -54,13 +60,33 @@ def parse(text: str, functions: Mapping[str, Any] | None = None) -> Func:
 
 
 class _Lines:
-    def __init__(self, text, functions):
+    def __init__(self, text, functions, sizes):
         stripped = [(n, _uncomment(line).strip(), line) for n, line in enumerate(text.splitlines(), 1)]
         self.lines, self.at, self.functions = [line for line in stripped if line[1]], 0, functions
         # an equation's text without names: its op, its attributes, how many results it names, the numbers among
         # operands
-        self.known = {}
+        self.known, self.sizes = {}, sizes
         self.numbers = {}  # text and the type it takes: the number
+
+    def settle_types(self):
+        """Write numbers for the sizes in types."""
+
+        def written(found):
+            if found["sizes"] is None:
+                return found[0]
+            numbers = [self.size(part) for part in found["sizes"].split(",") if part.strip()]
+            return f"{found['dtype']}[{','.join(numbers)}]"
+
+        for k, (n, line, raw) in enumerate(self.lines):
+            self.at = k + 1
+            self.lines[k] = n, SIZED_TYPE.sub(written, line), raw
+        self.at = 0
+
+    def size(self, text):
+        try:
+            return str(Dim.of(parse_dim(text)).at(self.sizes))
+        except KeyError as error:
+            raise self.error(f"no size is named {error.args[0]}", text) from None
 
     def peek(self):
         return self.lines[self.at][1] if self.at < len(self.lines) else None
@@ -84,6 +110,8 @@ class _Lines:
 _HEAD = re.compile(r"(?:([\w\[\]]+):\s*)?func\s*([^\s(]*)\((.*)\)\s*->\s*(.*?)\s*\{$")
 _REGION = re.compile(r"(\w+)(\[\d+\])?:\s*func\b")
 _TYPE = re.compile(rf"\b(?:{'|'.join(DTYPES)})\[[\d,]*\]")
+_QUOTED = r'"(?:\\.|[^"\\])*"?'
+SIZED_TYPE = re.compile(rf"{_QUOTED}|\b(?P<dtype>{'|'.join(DTYPES)})\[(?P<sizes>[^\[\]]*)\]")
 _NAME = re.compile(r"%([\w.]+)")
 _EQN = re.compile(r"(?:(%[^=]+)=\s*)?(\w+)\s*(.*)$")
 _FUNCTION = re.compile(r"<(\S+)>")
@@ -151,7 +179,7 @@ def _parse_eqn(line, lines, build, env):
         left, context = iter(values), values[-1].type if values else None
         values = [next(left) if t is None else _parse_operand(t, env, context, lines) for t in numbers]
     with build:
-        out = build.emit(op, tuple(values), attrs, hints=[_hint(n) for n in names[:count]])
+        out = build.append(op, tuple(values), attrs, None, [_hint(n) for n in names[:count]])
     _bind([f"%{n}" for n in names[:count]], out if op.multiple else (out,), told, env, lines)
 
 
@@ -181,7 +209,8 @@ def _read_eqn(line, lines, build, env, told=""):
     names = [n for n in (match[1] or "").split(",") if n.strip()]
     try:
         with build:
-            out = build.emit(op, operands, attrs := op.complete(attrs), hints=[_hint(n.strip()[1:]) for n in names])
+            attrs = op.complete(attrs)
+            out = build.append(op, operands, attrs, None, [_hint(n.strip()[1:]) for n in names])
     except WRONG as error:
         raise lines.error(str(error) or type(error).__name__, match[2], at) from None
     _bind(names, out if op.multiple else (out,), types[0] if types else told, env, lines, at)
@@ -230,6 +259,12 @@ def _parse_attr(text, lines):
                 return read(node.left) + read(node.right)
             case ast.BinOp(op=ast.Sub()):
                 return read(node.left) - read(node.right)
+            case ast.BinOp(op=op) if lines.sizes and type(op) in ARITHMETIC:
+                return ARITHMETIC[type(op)](_number(read(node.left)), _number(read(node.right)))
+            case ast.Call(func=ast.Name(id="sqrt"), args=[of]) if lines.sizes:
+                return math.sqrt(_number(read(of)))
+            case ast.Name(id=name) if name in lines.sizes:
+                return lines.sizes[name]
             case ast.Name(id=name) if name in ("nan", "inf"):
                 return float(name)
             case ast.Name(id=name) if name in ("nanj", "infj"):
@@ -238,6 +273,9 @@ def _parse_attr(text, lines):
                 return DTYPES[name]
             case ast.Call(func=ast.Name(id="dense")):
                 return _dense(*(read(a) for a in node.args))
+            case ast.Call(func=ast.Name(id="full"), args=[of, number]):
+                t = read(of)
+                return Constant(np.full(t.shape, read(number), t.dtype))
             case ast.Call(func=ast.Name(id="type")):
                 return parse_type(read(node.args[0]))
         raise lines.error(f"cannot read the value {text}", text)
@@ -254,6 +292,12 @@ def _parse_attr(text, lines):
         if isinstance(error, TextError):
             raise
         raise lines.error(f"cannot read the value {text}", text) from None
+
+
+def _number(x):
+    if isinstance(x, int | float):
+        return x
+    raise ValueError(f"{x!r} is no number")
 
 
 def _dense(type, data):
@@ -273,7 +317,6 @@ def _inflated(data, size):
     return found
 
 
-_QUOTED = r'"(?:\\.|[^"\\])*"?'
 _COMMENT = re.compile(rf"{_QUOTED}|#")
 
 

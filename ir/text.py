@@ -16,10 +16,12 @@ import base64
 import inspect
 import re
 import zlib
+from typing import Any
 
 import numpy as np
 
-from .core import Constant, Func, Value
+from .core import Atom, Constant, Eqn, Func, Value
+from .forms import SIZED
 from .reading import parse
 from .source import hint_name
 from .types import SHORT, Tensor
@@ -30,42 +32,63 @@ WIDEST = 96  # columns before the type column gives up aligning
 LISTED = 16  # constants up to this size are printed number by number
 
 
-def show(func: Func, sources: bool = True) -> str:
-    """The text of `func`; `sources=False` leaves the source column out."""
-    return "\n".join(_func_lines(func, f"func {func.name}", sources))
+class Concrete:
+    """What is printed of a function: its values and attributes as they are. `generic.Generic` prints expressions of
+    sizes in their place."""
+
+    def type(self, x: Atom) -> Any:
+        return x.type
+
+    def attr(self, eqn: Eqn, name: str) -> Any:
+        return eqn.attrs[name]
+
+    def operand(self, eqn: Eqn, k: int) -> Any:
+        return eqn.operands[k]
+
+    def result(self, func: Func, k: int) -> Any:
+        return func.results[k]
 
 
-def _func_lines(func, head, sources):
+CONCRETE = Concrete()
+
+
+def show(func: Func, sources: bool = True, view: Any = CONCRETE) -> str:
+    """The text of `func`; `sources=False` leaves the source column out. view: what is printed in the place of its
+    types, numbers and attributes."""
+    return "\n".join(_func_lines(func, f"func {func.name}", sources, view))
+
+
+def _func_lines(func, head, sources, view):
     names = _Names()
-    params = ", ".join(f"%{names.bind(p)}: {p.type}" for p in func.params)
-    lines = [f"{head}({params}) -> {', '.join(map(repr, func.result_types)) or 'nothing'} {{"]
+    params = ", ".join(f"%{names.bind(p)}: {view.type(p)}" for p in func.params)
+    results = [view.result(func, k) for k in range(len(func.results))]
+    lines = [f"{head}({params}) -> {', '.join(str(view.type(r)) for r in results) or 'nothing'} {{"]
     rows = []
     for eqn in func.eqns:
-        operands = ", ".join(_operand(x, names, _context(eqn.operands)) for x in eqn.operands)
-        attrs = attributes_text(eqn)
-        left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
-        text = (
-            f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}"
-            if left
-            else f"{eqn.op.name} {operands}{attrs}"
-        )
-        nested = [line for label, f in labelled_regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
-        rows.append(
-            (
-                text,
-                ", ".join(repr(r.type) for r in eqn.results),
-                str(eqn.source) if eqn.source and sources else "",
-                nested,
-            )
-        )
+        nested = []
+        for label, f in labelled_regions(eqn):
+            nested += _func_lines(f, f"{label}: func", sources, view)
+        types = ", ".join(str(view.type(r)) for r in eqn.results)
+        rows.append((_equation(eqn, names, view), types, str(eqn.source) if eqn.source and sources else "", nested))
     wide = max([len(t) for t, *_ in rows if len(t) <= WIDEST], default=0)
     types_wide = max([len(t) for _, t, *_ in rows if len(t) <= 24], default=0)
     for text, types, source, nested in rows:
         line = f"  {text:<{wide}} : {types:<{types_wide}}" if types else f"  {text:<{wide}}"
         lines.append((line + (f"  # {source}" if source else "")).rstrip())
         lines += ["    " + line for line in nested]
-    results = ", ".join(_operand(r, names, None) for r in func.results)
-    return [*lines, f"  return {results}".rstrip(), "}"]
+    told = ", ".join(_operand(r, names, None) for r in results)
+    return [*lines, f"  return {told}".rstrip(), "}"]
+
+
+def _equation(eqn, names, view):
+    """An equation without its types and regions."""
+    context = next((view.type(x) for x in reversed(eqn.operands) if isinstance(x, Value)), None)
+    operands = ", ".join(_operand(view.operand(eqn, k), names, context) for k in range(len(eqn.operands)))
+    attrs = attributes_text(eqn, view)
+    left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
+    if left:
+        return f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}"
+    return f"{eqn.op.name} {operands}{attrs}"
 
 
 class _Names:
@@ -90,11 +113,6 @@ class _Names:
         return name
 
 
-def _context(operands):
-    """The type a bare number takes among these operands: that of the last value."""
-    return next((x.type for x in reversed(operands) if isinstance(x, Value)), None)
-
-
 def _operand(x, names, context):
     if isinstance(x, Value):
         return f"%{names.of.get(x, '?unbound')}"
@@ -102,7 +120,7 @@ def _operand(x, names, context):
 
 
 def number_text(v):
-    return repr(v.item()).replace(" ", "")
+    return repr(v if isinstance(v, SIZED) else v.item()).replace(" ", "")
 
 
 def _is_default(op, name, v):
@@ -115,10 +133,11 @@ def _is_region(v):
     return isinstance(v, Func) or (isinstance(v, tuple) and len(v) > 0 and all(isinstance(f, Func) for f in v))
 
 
-def attributes_text(eqn):
+def attributes_text(eqn, view=CONCRETE):
     """The attributes of an equation as they are printed behind its operands: those that are no regions, and not at
     their default."""
-    shown = {k: v for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v))}
+    shown = {k: view.attr(eqn, k) for k in eqn.attrs}
+    shown = {k: v for k, v in shown.items() if not (_is_region(v) or _is_default(eqn.op, k, v))}
     return "".join(f" {k}={_attr(v)}" for k, v in shown.items())
 
 
@@ -146,7 +165,7 @@ def _attr(v):
         return '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(v, np.generic):
         v = v.item()
-    if v is None or isinstance(v, bool | int | float | complex | Tensor):
+    if v is None or isinstance(v, bool | int | float | complex | Tensor | SIZED):
         return repr(v).replace(" ", "")
     return f"<{getattr(v, '__name__', type(v).__name__)}>".replace(" ", "_")
 

@@ -48,6 +48,8 @@ def pytest_configure(config):
     config.pluginmanager.register(Root())
     devices.configure(config)
     jit.__kwdefaults__["whole"] = True  # what is refused is an error; tests of falling back ask for it
+    for function in (jit, Compiled.__init__):  # each shape has its own program at once; tests of other ways ask for them
+        function.__kwdefaults__["dynamic"] = False
     if config.getoption("--exact"):
         for function in (jit, Compiled.__init__):
             function.__kwdefaults__["exact"] = True

@@ -13,9 +13,11 @@ from .interrupts import endures
 from .legal import LEAST, forms, taken
 from .listing import assembly, listed_nests, target_name
 from .run import allowed, asked, callable_nest, here, listens, lowered
+from .size_free import SampledAgain, SampledNest, SizeFreeNest, sampled
 from .trap import can_raise, unless_failed
 
 __all__ = [
-    "LEAST", "again", "allowed", "alone", "asked", "assembly", "builtin", "callable_nest", "can_raise", "endures",
-    "forms", "here", "listed_nests", "listens", "lowered", "taken", "target_name", "unless_failed", "unlike_numpy",
+    "LEAST", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked", "assembly",
+    "builtin", "callable_nest", "can_raise", "endures", "forms", "here", "listed_nests", "listens", "lowered",
+    "sampled", "taken", "target_name", "unless_failed", "unlike_numpy",
 ]  # fmt: skip

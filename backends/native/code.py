@@ -233,11 +233,11 @@ class Code:
         """The lines of the body, phis completed. suffix: place -> what is put behind its instructions, if anything."""
 
         def spell(line, place):
-            text = (
-                line
-                if isinstance(line, str)
-                else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
-            )
-            return text if suffix is None or text.endswith(":") else text + suffix(place)
+            return line if suffix is None or line.endswith(":") else line + suffix(place)
 
-        return "\n".join(["entry:", *self.head, *map(spell, self.lines, self.places)])
+        return "\n".join(["entry:", *self.head, *map(spell, self.spelled(), self.places)])
+
+    def spelled(self):
+        """The lines of the body, phis completed."""
+        arrivals = lambda pairs: ", ".join(f"[ {x}, %{block} ]" for x, block in pairs)
+        return [line if isinstance(line, str) else f"{line[0]} {arrivals(line[1])}" for line in self.lines]

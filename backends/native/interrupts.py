@@ -8,11 +8,14 @@ arguments are as they were.
 """
 
 from ...ir.ops.control import loop
+from ...ir.ops.indexing import SCATTERS
+from ...ir.ops.shape import dynamic_update_slice
 
 PERIOD = 1 << 25  # bound: work between two questions: equations run, rows counted by their length; some 10 to 300 ms
 LONG = 1 << 27  # bound: work from which a nest is long
 UNKNOWN = 100  # bound: trips that a loop without a bound is taken to make
 ROW = 16  # bound: elements of a row that are as much work as an equation
+STORED = {dynamic_update_slice: 1, **dict.fromkeys(SCATTERS.values(), 2)}  # store -> which operand it stores
 SYMBOLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch",
     "PyErr_NormalizeException",
@@ -82,10 +85,17 @@ done:
 }"""
 
 
-def work(func):
-    """Equations that a function runs, rows and loops counted for what they are."""
-    alone = lambda eqn: sum(1 + r.type.size // ROW for r in eqn.results) + sum(map(work, eqn.regions()))
-    return sum(loop_work(eqn.attrs) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
+def work(func, parts=1):
+    """Equations that a function runs, rows and loops counted for what they are.
+
+    parts: of an equation; ROW of them are counted without rounding, and of a store what it stores, a polynomial in
+    sizes.
+    """
+    stores = STORED if parts == ROW else {}
+    size = lambda eqn, r: (eqn.operands[stores[eqn.op]] if eqn.op in stores else r).type.size
+    rows = lambda eqn: sum(parts + size(eqn, r) * parts // ROW for r in eqn.results)
+    alone = lambda eqn: rows(eqn) + sum(work(region, parts) for region in eqn.regions())
+    return sum(loop_work(eqn.attrs, parts) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
 
 
 def trips(attrs):
@@ -93,8 +103,8 @@ def trips(attrs):
     return next((attrs[name] for name in ("trips", "bound") if attrs[name] is not None), None)
 
 
-def loop_work(attrs):
-    return (UNKNOWN if trips(attrs) is None else trips(attrs)) * work(attrs["body"])
+def loop_work(attrs, parts=1):
+    return (UNKNOWN if trips(attrs) is None else trips(attrs)) * work(attrs["body"], parts)
 
 
 def outermost_loops(func):
@@ -128,12 +138,13 @@ def asks(attrs):
 
 
 class Interrupts:
-    """The questions in the text of one nest."""
+    """The questions in the text of one nest. parts: of an equation that its costs are counted in, as `work` has it."""
 
-    def __init__(self, code):
+    def __init__(self, code, parts=1):
         self.code, self.left, self.stopped = code, code.name(), code.label()
-        first = code.name()
-        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {PERIOD}, i64 {(1 << 63) - 1}"]
+        self.parts, self.period = parts, PERIOD * parts
+        first, most = code.name(), (1 << 63) - 1
+        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {self.period}, i64 {most}"]
         code.head.append(f"  store i64 {first}, ptr {self.left}")
 
     def after(self, cost):
@@ -144,7 +155,7 @@ class Interrupts:
         code.do(f"store i64 {now}, ptr {self.left}")
         code.branch(code.op(f"icmp slt i64 {now}, 0"), asked, on)
         code.begin(asked)
-        code.do(f"store i64 {PERIOD}, ptr {self.left}")
+        code.do(f"store i64 {self.period}, ptr {self.left}")
         code.branch(code.op("call i1 @heard()"), self.stopped, on)
         code.begin(on)
 

@@ -5,12 +5,14 @@ import functools
 from ...ir.core import regions
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
+from ...ir.sample import SAMPLE, Unalike
 from .build import has_symbol
 from .direct import UNLOCKED
 from .draw_check import unlike_numpy
 from .ffi import refusal
 from .interrupts import is_long, loop_work
 from .nest import Nest
+from .sized_nest import SizedNest
 from .values import NotNative
 
 # work from which a nest pays for being compiled: equations run, rows by their length; measured by benchmarks/tune.py
@@ -42,13 +44,13 @@ def taken(op, types, attrs, least=...):
         reason = "too little work to pay"
     if reason is not None:
         return None, reason
-    return made(op, tuple(types), tuple(attrs.items()), ONLY_EXACT.get())
+    return made(op, tuple(types), tuple(attrs.items()), ONLY_EXACT.get(), SAMPLE.get() is not None)
 
 
 @functools.lru_cache(64)
-def made(op, types, attrs, exact):
-    """`taken`, whatever the work is."""
-    nest = emitted(op, types, attrs, exact)
+def made(op, types, attrs, exact, sized=False):
+    """`taken`, whatever the work is. sized: as one of several that are compared."""
+    nest = emitted(op, types, attrs, exact, sized)
     if isinstance(nest, str):
         return None, nest
     missing = [name for name in nest.functions() if not has_symbol(name)]
@@ -59,13 +61,18 @@ def made(op, types, attrs, exact):
 
 
 @functools.lru_cache(64)
-def emitted(op, types, attrs, exact):
-    """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none."""
+def emitted(op, types, attrs, exact, sized=False, followed=None):
+    """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none.
+
+    followed: decisions of another sample, where it is one of several that are compared.
+    """
     attrs = dict(attrs)
     acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
     if acting is not None:
         return f"{acting.op.name} may have an effect"
     try:
+        if sized:
+            return SizedNest(op, types, attrs, exact, followed)
         return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
-    except NotNative as why:
+    except (NotNative, Unalike) as why:
         return str(why)

@@ -30,7 +30,7 @@ class Nest:
     signals meanwhile.
     """
 
-    REGION = RegionEmitter
+    REGION, PARTS = RegionEmitter, 1
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False):
         self.unlocked = unlocked
@@ -38,7 +38,7 @@ class Nest:
         self.constants, self.met, self.extra = [], set(), []
         # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
         self.drawn, self.bitgens = set(), {}
-        self.hearing = Interrupts(self.code) if long and direct.refusal() is None else None
+        self.hearing = Interrupts(self.code, self.PARTS) if long and direct.refusal() is None else None
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ...ir.ops.window import highest_of, lowest_of
+from ...ir.sample import decide
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import rule_for
 from .elements import Elements, LiveWindow
@@ -139,10 +140,10 @@ def row_by_row(eqn, xs):
     if (
         t.dtype.kind == "b"
         or not t.shape
-        or t.shape[-1] < (PRODUCT_ROW if eqn.op is OPS["dot_general"] else ROW)
         or not over
         or z.type.ndim - 1 in inner
         or any(map(masked, xs))
+        or not decide("row by row", t.shape[-1] >= (PRODUCT_ROW if eqn.op is OPS["dot_general"] else ROW))
     ):
         return None
     return terms, over

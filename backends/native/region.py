@@ -219,6 +219,10 @@ class RegionEmitter(Writes):
 
         self.over(t.shape[:-1], row)
 
+    def trips_of(self, period, cost):
+        """How many trips of a cost make a period."""
+        return str(max(period // cost, 1))
+
     def strips(self, attrs):
         """Whether a loop may go block by block."""
         return attrs["test"] is None

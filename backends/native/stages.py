@@ -12,6 +12,7 @@ from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, loop
 from ...ir.ops.shape import concatenate, iota, reshape, slice_
 from ...ir.passes import dce
+from ...ir.sample import SAMPLE
 from ...ir.types import Tensor
 from ...ir.walk import operands_first
 from .run import allowed, callable_nest
@@ -205,11 +206,12 @@ def free(eqn):
 def stands_alone(eqn):
     """Whether an equation is a nest by itself."""
     operands = tuple([x if isinstance(x, Lit) else x.type for x in eqn.operands])
-    return allowed() and one_nest(eqn.op, operands, tuple(eqn.attrs.items()))
+    return allowed() and one_nest(eqn.op, operands, tuple(eqn.attrs.items()), SAMPLE.get() is not None)
 
 
 @functools.lru_cache(4096)
-def one_nest(op, operands, attrs):
+def one_nest(op, operands, attrs, sized):
+    """sized: whether it is one of several samples, which is all that the answer hangs on beside these."""
     build = Builder("alone")
     with build:
         build.param(COUNTER)

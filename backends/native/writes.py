@@ -2,6 +2,7 @@
 
 from ...ir.core import Value
 from ...ir.ops import OPS
+from ...ir.sample import decide
 from .code import IndexForm
 from .elements import KEEP, Elements, LiveWindow, has_comparison, offset
 from .fuse import CellStore, Fused
@@ -136,7 +137,7 @@ class Writes:
                 x.type, x.op, x.attrs, [self.detached(store, names, y, index, least) for y in x.operands], x.slow
             )
         else:
-            small = x.operand.type.size <= least
+            small = decide("a part beforehand", x.operand.type.size <= least)
             inner = (
                 self.materialised(x.operand) if small else self.detached(store, names, x.operand, x.move(index), least)
             )

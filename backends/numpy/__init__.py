@@ -4,6 +4,7 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 """
 
 from . import control
+from .any_size import at_most
 from .clock import StatementClock
 from .emit import Pieces, callable_of, emit, identifier, is_loop_free
 from .emit_fast import Statements
@@ -18,6 +19,6 @@ from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "StatementClock", "Statements", "by_python",
-    "callable_of", "control", "emit", "fused", "has_statements", "identifier", "is_loop_free", "once_callable",
-    "quick_callable", "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
+    "at_most", "callable_of", "control", "emit", "fused", "has_statements", "identifier", "is_loop_free",
+    "once_callable", "quick_callable", "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
 ]  # fmt: skip

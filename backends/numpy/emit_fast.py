@@ -14,10 +14,11 @@ import numpy as np
 from ...ir.core import Constant, Lit
 from ...ir.ops.control import call, cond, loop
 from ...ir.syntax import compiled, parse
+from .any_size import at_most
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .inline_exprs import inline_single_reads
 from .looped import LOOPED, looped
-from .matrices import TEXTS, is_solved, of_matrices
+from .matrices import TEXTS, is_solved, is_substituted, of_matrices
 from .nests import call_nest, machine_code, nest_of
 from .operand import KEPT, NUMPY, PYTHON, SAME, ZERO, LazyOperand, computes, outcome, ufunc
 from .pretty import INFIX, pretty
@@ -48,6 +49,7 @@ class Statements:
         self.writer.held.update(zip(func.params, params, strict=True))
         self.writer.overwritable, self.name = overwritable, func.name
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
+        self.recipes = self.writer.recipes  # name of an array that is made once -> the text that makes it
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
         self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
@@ -60,6 +62,10 @@ class Statements:
     def constant(self, x, wish):
         """A name for an object."""
         return self.writer.constant(x, wish)
+
+    def is_object(self, name):
+        """Whether an object has this name, which all calls have in common."""
+        return name in self.module.objects
 
     def define(self, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
@@ -97,7 +103,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held, self.overwritten, self.raises = {}, {}, set()
+        self.held, self.overwritten, self.raises, self.recipes = {}, {}, set(), {}
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -115,8 +121,9 @@ class _QuickWriter(_Writer):
 
     def full(self, x):
         """What is held of an operand that NumPy is not to broadcast."""
-        if isinstance(x, Lit) and x.type.shape and x.type.size * x.type.dtype.itemsize <= KEPT:
-            return self.kept(np.full(x.type.shape, x.value, x.type.dtype))
+        if isinstance(x, Lit) and x.type.shape and at_most(x.type.size * x.type.dtype.itemsize, KEPT):
+            text = f"np.full({x.type.shape}, {_number(x.value)}, np.{x.type.dtype.name})"
+            return self.kept(np.full(x.type.shape, x.value, x.type.dtype), text)
         return self.hold(x)
 
     def constant(self, x, wish):
@@ -130,7 +137,7 @@ class _QuickWriter(_Writer):
     def whole(self, held, type):
         if held.shape == type.shape:
             return self.number(held, type)
-        if held.shape == () and type.size <= SMALL:
+        if held.shape == () and at_most(type.size, SMALL):
             return f"np.full({type.shape}, {held.text}, np.{type.dtype.name})"
         return f"np.broadcast_to({self.number(held, type)}, {type.shape})"
 
@@ -162,13 +169,13 @@ class _QuickWriter(_Writer):
             return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
         if is_taken(eqn):
             return of_rows(self, eqn)
-        if is_solved(eqn) or eqn.op in TEXTS and eqn.op is not call:
+        if is_solved(eqn) or is_substituted(eqn) or eqn.op in TEXTS and eqn.op is not call:
             return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
         if (
             not eqn.operands
-            and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT
+            and at_most(sum(r.type.size * r.type.dtype.itemsize for r in eqn.results), KEPT)
             and not eqn.op.multiple
         ):
             return self.once(eqn)
@@ -183,15 +190,17 @@ class _QuickWriter(_Writer):
     def once(self, eqn):
         """A value that depends on nothing."""
         (r,) = eqn.results
-        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)))
+        text = pretty(eqn, []) or self.expression(eqn.op, [], eqn.attrs)
+        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)), text)
         return []
 
-    def kept(self, array):
-        """What is held of an array known now."""
+    def kept(self, array, text):
+        """What is held of an array known now, which this text makes."""
         if not array.ndim:
             return LazyOperand(self.constant(array[()], "constant"), (), frozenset([NUMPY]))
         array.flags.writeable = False
-        return LazyOperand(self.constant(array, "constant"), array.shape)
+        self.recipes[name := self.constant(array, "constant")] = text
+        return LazyOperand(name, array.shape)
 
     def general(self, eqn):
         texts = [self.whole(self.full(x), x.type) for x in eqn.operands]

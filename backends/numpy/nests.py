@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops.control import loop
+from ...ir.sample import SAMPLE
 from .. import native
 from .looped import LOOPED, SCATTERED, looped
 from .operand import NUMPY, PYTHON, LazyOperand
@@ -58,11 +59,10 @@ def call_nest(writer, eqn):
                 else named("state" if t.shape else "number", empty_text(t))
             )
             given.append(homes[k])
-    call, again, listed = (
-        writer.constant(native.builtin(nest), "nest"),
-        writer.constant(native.again(nest), "again"),
-        ", ".join(given),
-    )
+    sizes = SAMPLE.get()
+    made = (native.builtin(nest), native.again(nest)) if sizes is None else native.sampled(nest)
+    call, again = writer.constant(made[0], "nest"), writer.constant(made[1], "again")
+    listed = ", ".join([*(str(sizes[name]) for name in sorted(sizes or ())), *given])
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
     for k, r in enumerate(eqn.results):
         if r.type.shape:
@@ -97,7 +97,7 @@ def written_operand(writer, x, named, finishes=True):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
-    if isinstance(x, Lit) and (full := writer.full(x)).shape != x.type.shape:
+    if isinstance(x, Lit) and (SAMPLE.get() is not None or (full := writer.full(x)).shape != x.type.shape):
         return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
     if isinstance(x, Lit):
         return named("state", f"{full.text}.copy()")

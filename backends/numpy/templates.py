@@ -28,6 +28,8 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, reshape, slice_
 from ...ir.ops.signal import conv_general, fft
 from ...ir.ops.sorting import sort
+from ...ir.sample import SAMPLE
+from .any_size import at_most
 from .emit import _number
 from .operand import NUMPY, PYTHON, ZERO, LazyOperand, outcome
 from .pretty import product_call, take
@@ -70,7 +72,7 @@ def limited(writer, eqn, low, x, high):
         most = _number(np.maximum(eqn.operands[0].value, eqn.operands[1].value))
         return writer.keep(eqn.results[0], f"np.minimum({most}, {high.text})", shape, new=True)
     low, x, high = (_number(o.value) if isinstance(o, Lit) else h.text for o, h in zip(eqn.operands, held))
-    short = literal[1] or t.kind == "b" or t.size <= (SHORT if t.kind == "f" else SHORT // 2)
+    short = literal[1] or t.kind == "b" or at_most(t.size, SHORT if t.kind == "f" else SHORT // 2)
     bounds = eqn.operands[0], eqn.operands[2]
     told = t.kind != "f" or all(isinstance(o, Lit) and o.value != 0 for o in bounds)  # which zero np.clip keeps
     text = f"np.minimum(np.maximum({x}, {low}), {high})" if short and told else f"np.clip({x}, {low}, {high})"
@@ -294,7 +296,7 @@ def in_order(writer, eqn, *held):
 def picked(writer, x, axis):
     """The few places along an axis that alone are read of a value, by slices, or None."""
     found, reading = set(), writer.readers.get(x, ())
-    if len(reading) != writer.uses[x] or any(eqn.op is not slice_ for eqn in reading):
+    if SAMPLE.get() is not None or len(reading) != writer.uses[x] or any(eqn.op is not slice_ for eqn in reading):
         return None
     for eqn in reading:
         found.update(range(*(eqn.attrs[k][axis] for k in ("start", "stop", "stride"))))

@@ -7,8 +7,10 @@ functions that run on the host.
 import numpy as np
 
 from ...ir.ops.control import groups, loop
+from ...ir.sample import decide
+from .any_size import at_most
 from .emit import is_hosted, is_loop_free
-from .matrices import is_solved
+from .matrices import is_solved, is_substituted
 from .nests import machine_code, nest_of
 from .operand import NUMPY, ZERO, LazyOperand
 from .rows import is_taken
@@ -23,14 +25,17 @@ def by_python(eqn):
     if eqn.op is not loop or eqn.attrs["trips"] is None or eqn.attrs["test"] is not None or nest_of(eqn) is not None:
         return False
     body = eqn.attrs["body"]
-    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results) or any(map(is_hosted, body.eqns))
-    return rows and eqn.attrs["trips"] * body.count() <= MOST and is_loop_free(body, has_statements)
+    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results)
+    rows = decide("rows of NumPy's", rows) or any(map(is_hosted, body.eqns))
+    few = rows and decide("few trips", at_most(eqn.attrs["trips"] * body.count(), MOST))
+    return few and is_loop_free(body, has_statements)
 
 
 def has_statements(eqn):
     """Whether an equation that is no plain call of NumPy has statements of generated NumPy all the same."""
     return (
         is_solved(eqn)
+        or is_substituted(eqn)
         or is_taken(eqn)
         or is_hosted(eqn)
         or convolution(eqn) is not None
@@ -47,6 +52,7 @@ def run_trips(writer, eqn):
     names = [writer.bind(r) for r in eqn.results]
     lines = [f"{name} = {text}" for name, text in zip(names, texts(state), strict=True)]
     counter, numbers = writer.fresh("i"), writer.constant(np.arange(eqn.attrs["trips"]), "trips")
+    writer.recipes[numbers] = f"np.arange({eqn.attrs['trips']})"
     held = [
         LazyOperand(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO)))
         for name, r in zip(names, eqn.results, strict=True)

@@ -153,6 +153,13 @@ class Program:
         self.known[asked] = made
         return out
 
+    def adopt(self, leaves, other):
+        """Take what another program has compiled for such leaves, which it takes as this one does."""
+        asked = signature(leaves)
+        if (found := other.known.get(asked)) is not None:
+            self.first = self.first if self.known else found
+            self.known[asked] = found
+
     def lower(self, *leaves):
         return (self.known.get(signature(leaves)) or self.first).lower(*leaves)
 

@@ -7,6 +7,7 @@ from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, 
 from ..ops.shape import constant, iota
 from ..pattern import Pat, holes
 from ..rewrite import RuleSet
+from ..setting import OF_ALL_SIZES
 from ..types import type_of
 
 SMALL = 64  # bound: elements of an array that may be computed while compiling
@@ -31,17 +32,20 @@ def uniform_value(x):
     return x.value if isinstance(x, Lit) else None
 
 
+def is_constant(x):
+    return isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant
+
+
 def array(x):
     """The small array x is known to be, or None."""
-    if x.type.size > SMALL:
+    if x.type.size > SMALL or OF_ALL_SIZES.get() and x.type.size > 1 and not is_constant(x):
         return None
     if isinstance(x, Lit):
         return np.full(x.type.shape, x.value)
-    if isinstance(x, Value) and x.eqn is not None:
-        if x.eqn.op is constant:
-            return x.eqn.attrs["value"].array
-        if x.eqn.op is iota:
-            return iota.body(**x.eqn.attrs)
+    if is_constant(x):
+        return x.eqn.attrs["value"].array
+    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is iota:
+        return iota.body(**x.eqn.attrs)
     return None
 
 

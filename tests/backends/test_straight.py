@@ -1,5 +1,6 @@
 """Programs as one generated function: every op against what it means, thin values and numbers of both kinds against full arrays."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from op_cases import EVERY_OP, func_of
 
 from wengert import jit
-from wengert.backends.numpy import callable_of, is_loop_free
+from wengert.backends.numpy import callable_of, has_statements, is_loop_free
+from wengert.backends.numpy.nests import machine_code
 from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.control import cond, region
+from wengert.ir.ops.dense import triangular_solve
 from wengert.ir.ops.elementwise import (
     abs,
     add,
@@ -39,6 +42,7 @@ from wengert.ir.ops.elementwise import (
 from wengert.ir.ops.reduction import reduce_max, reduce_sum
 from wengert.ir.ops.shape import broadcast, concatenate, reshape, slice_, transpose
 from wengert.ir.ops.transcendental import exp, logistic, sin
+from wengert.ir.sample import of_sample
 from wengert.ir.types import parse_type
 from wengert.ir.verify import verify
 
@@ -68,6 +72,41 @@ def test_every_op(op):
         if any(np.ndim(x) == 0 for x in operands):
             same(func, [x[()] if np.ndim(x) == 0 else x for x in operands])
             same(func, [x.item() if np.ndim(x) == 0 and x.dtype == np.float64 else x for x in operands])
+
+
+@EVERY_OP
+def test_every_op_as_for_any_size(op):
+    with of_sample({}):
+        for k, c in enumerate(op.cases):
+            operands, attrs = c.draw(op, np.random.default_rng(k))
+            func = func_of(op, operands, attrs)
+            if op.check == "value" and is_loop_free(func) and not any(map(machine_code, func.eqns)):
+                same(func, operands)
+
+
+def test_large_arrays_that_are_made_once_are_handed_out_as_copies():
+    made = jit(lambda a: (a * 2, np.arange(5000), np.full(6000, 2.5)), engine="numpy")
+    for _ in range(3):
+        for x, y in zip(made(np.ones(3)), (np.full(3, 2.0), np.arange(5000), np.full(6000, 2.5)), strict=True):
+            np.testing.assert_array_equal(x, y)
+            x[0] = 7
+
+
+@pytest.mark.parametrize("attrs", itertools.product([False, True], repeat=5))
+@pytest.mark.parametrize("dtype", ["f8", "c16", "f4"])
+def test_triangular_systems_of_any_size(dtype, attrs):
+    rng = np.random.default_rng(0)
+    a = (rng.standard_normal((2, 5, 5)) + 4 * np.eye(5)).astype(dtype)
+    attrs = dict(zip(("left", "lower", "transpose", "conj", "unit"), attrs))
+    b = rng.standard_normal((2, 5, 3) if attrs["left"] else (2, 3, 5)).astype(dtype)
+    for x, y in ((a[0], b[0]), (a, b)):
+        func = func_of(triangular_solve, [x, y], attrs)
+        with of_sample({"n": 5}):
+            assert is_loop_free(func, has_statements)
+            same(func, [x, y])
+    a[0, 2, 2] = 0
+    with of_sample({"n": 5}):
+        assert attrs["unit"] or results(func_of(triangular_solve, [a, b], attrs), [a, b]) is None
 
 
 # -- numbers and arrays that meet ------------------------------------------------------------------

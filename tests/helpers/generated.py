@@ -11,7 +11,8 @@ def results(func, leaves):
     """What the generated function gives for these leaves, as arrays of their own."""
     params, seen = set(func.params), set()
     shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
-    version = SimpleNamespace(func=func, numpy=func, captured=SimpleNamespace(checks=(), inputs=()), places=list(range(len(leaves))), shared=shared)
+    captured = SimpleNamespace(checks=(), inputs=())
+    version = SimpleNamespace(func=func, numpy=func, decided=func, captured=captured, places=list(range(len(leaves))), shared=shared)
     out = numpy_call.raw(version, [type(x) for x in leaves])(*leaves)
     if out is numpy_call.MISS:  # NumPy raises where the op gives NaN
         return None

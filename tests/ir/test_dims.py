@@ -50,7 +50,7 @@ def test_other_texts_are_refused(text):
         parse_dim(text)
 
 
-SAMPLES = [{"n": n, "m": m} for n, m in [(37, 5), (38, 11), (74, 6), (101, 17), (45, 23), (64, 9)]]
+SAMPLES = [{"n": n, "m": m} for n, m in [(37, 5), (38, 11), (74, 6), (101, 17), (45, 23), (64, 9), (51, 8), (79, 13)]]
 FORMS = ["n", "m", "n + 1", "3*n - 2", "n + m", "2*n - m + 4", "n*n", "n*m", "n*n + n", "n*n - n", "8*n*m", "n//2",
          "(n + 1)//2", "n - n//4", "(n*n - n)//2", "n*m + n", "7"]  # fmt: skip
 
@@ -63,8 +63,16 @@ def test_sizes_of_samples_are_found_again(text):
         assert found.at({"n": n, "m": m}) == dim.at({"n": n, "m": m})
 
 
+@pytest.mark.parametrize("text", ["n//4", "n - 2*(n//4)", "(n + 1)//8"])
+def test_samples_that_leave_several_whole_divisions_tell_none(text):
+    """No sample is 3 modulo 4: there n//4 is (n + 1)//4."""
+    dim, few = Dim.of(parse_dim(text)), SAMPLES[:6]
+    assert fit([dim.at(s) for s in few], few) is None
+
+
 def test_what_no_expression_tells_is_not_found():
-    assert fit([3, 1, 4, 1, 5, 9], SAMPLES) is None
+    assert fit([3, 1, 4, 1, 5, 9], SAMPLES[:6]) is None
     assert fit([min(s["n"], 40) for s in SAMPLES], SAMPLES) is None
+    assert fit([s["n"] % 7 for s in SAMPLES[:5]], SAMPLES[:5]) is None  # and n - 7*((n + 1)//8) - 7, at more samples than these
     assert fit([37, 38], SAMPLES[:2]) is None  # two samples tell no line from others
     assert fit([5, 6, 7], [{"n": 1}, {"n": 1}, {"n": 1}]) is None

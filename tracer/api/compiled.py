@@ -63,6 +63,7 @@ class Compiled(Inspecting):
         named=None,
         whole=False,
         debug=None,
+        dynamic=None,
         twin=None,
         make=None,
         root=None,
@@ -82,6 +83,7 @@ class Compiled(Inspecting):
         self.precision, self.promote = precision, promote
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
         self.device, self.engine, self.native = find_device(device), engine, native
+        self.dynamic = dynamic if tier is None and debug is None else False
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         if make is not None and self.signature is not None:

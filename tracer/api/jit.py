@@ -15,6 +15,7 @@ from ..cache.keep import is_unkept
 from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
+from ..call.dynamic import asked_dynamic
 from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
 from ..export.saving import Exporting
@@ -26,7 +27,7 @@ from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
 # options by which functions made alike are told apart
-SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote")
+SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote", "dynamic")
 ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
@@ -48,6 +49,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -67,6 +69,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -86,6 +89,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -104,6 +108,7 @@ def jit(
     mesh: Any = None,
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
+    dynamic: bool | dict[str, Any] | None = None,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -117,9 +122,10 @@ def jit(
         jax.experimental.topologies describes has plans and texts, and runs nothing.
     exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
             `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
-    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code.
-            None: the faster of the two, timed at the first call; calls that take less time in plain Python are
-            answered by that, as is measured on the first dozen calls.
+    engine: "xla", or "numpy" for all that generated NumPy can run on ndarrays: not what prints, draws or is chosen by
+            value. Loops are machine code where they can be. None: the faster of the two, timed at the first call, or
+            for long programs when calls have paid for XLA; calls that take less time in plain Python are answered by
+            that, as is measured on the first dozen calls.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or
             as "200MB". None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries
             every so many trips, and runs once more from there; other code runs once more in stretches, of which only
@@ -157,6 +163,11 @@ def jit(
     promote: "weak": arrays of float32 and narrower floats keep their dtype beside integers and beside numbers of
             np.float64, such as np.sqrt(2), which NumPy would make float64 of. It implies whole=True, for plain Python
             promotes otherwise. "numpy": NumPy's rules. None: as for precision.
+    dynamic: what calls of new shapes do. None: plain Python answers at once, or generated NumPy where there is none;
+            shapes that come again are compiled, and one program of symbolic sizes is looked for, when that pays
+            (docs/guide/sizes.md); in what is made of a compiled function, as in that. True: such a program is looked
+            for at the first call, with a name for each size; {"x": 0, "y": (0, 1)}: for these axes of arguments. False:
+            each combination of shapes is traced and compiled when it first comes.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
@@ -184,6 +195,7 @@ def jit(
             "mesh": mesh,
             "shard": shard,
             "promote": promote,
+            "dynamic": dynamic,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -218,6 +230,7 @@ def jit(
         device = placement(mesh, shard)
     precision = asked_precision(function, precision, exact)
     promote = asked_promotion(function, promote, exact, check or tier is not None)
+    dynamic = False if check or tier is not None else asked_dynamic(function, dynamic)
     whole = whole or promote == "weak"
     if whole:
         refuse_generator(function)
@@ -226,7 +239,7 @@ def jit(
         text = "debug= looks at each call of the program, and plain Python would answer it under tier='background'"
         raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
-    options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote}
+    options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote, "dynamic": dynamic}
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)
@@ -290,6 +303,7 @@ def compiled_as(make, function, kind, details, **options):
     options["debug"] = debug_of(function, options.get("debug"))
     options["precision"] = options.get("precision") or asked_precision(function)
     options["promote"] = options.get("promote") or asked_promotion(function)
+    options["dynamic"] = options["dynamic"] if "dynamic" in options else asked_dynamic(function)
     found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
     if found is not None and is_unkept(options.get("cache")):
         like, root = found

@@ -51,6 +51,8 @@ def cache_for(asked, compiled):
 class Uncached:
     """A Cache that keeps nothing."""
 
+    keeps = False
+
     def load(self, entry, types):
         return None
 

@@ -9,7 +9,6 @@ when all that the trace relied on is still so: between calls, never within one.
 """
 
 import builtins
-import sys
 import time
 import types
 
@@ -32,9 +31,10 @@ from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
-from .entry import UNANSWERED, SignatureEntry
+from .entry import SignatureEntry
 from .fallback import left_to_python
-from .worker import WORKER, Pace, Strict
+from .instead import UNANSWERED
+from .worker import WORKER, Strict, paced
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
 UNREADY = "its program is not ready yet, on another thread"
@@ -188,12 +188,8 @@ class Background(SignatureEntry):
         program = dispatch.program(find, self.compiled.name, **self.compiled.lowering())
         numbers = [*(k.kind for k in kinds), *map(kind_of_input, version.captured.inputs)]
         leaves = [(t, n if n in WEAK_DTYPES else None) for t, n in zip(expected, numbers, strict=True)]
-        paced = Pace()
-        sys.setprofile(paced)
-        try:
+        with paced():
             dispatch.ahead(program, leaves, self.compiled.device, dispatch.narrow(version.func))
-        finally:
-            sys.setprofile(None)
         return program
 
     def warm(self, version, job):

@@ -18,6 +18,7 @@ from ..common import events
 from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice
+from .deferred import is_deferred
 from .receipt import loop_trip_counts
 
 TURNS = 7  # bound: calls that each is given
@@ -133,9 +134,14 @@ def contests(entry, here):
         return {}
     for version in here.versions:
         types = taken_types(version)
-        if types not in here.contests and version.background is None:
+        if types not in here.contests and may_be_tried(version):
             here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
     return {types: c for types, c in here.contests.items() if c is not None}
+
+
+def may_be_tried(version):
+    """Whether a version runs as what it will be, and for one combination of types."""
+    return version.background is None and version.symbolic is None and not is_deferred(version)
 
 
 def is_timed(version):

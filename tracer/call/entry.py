@@ -14,7 +14,7 @@ from ...backends.xla import compile_times, dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
-from ..common.errors import UnsupportedError, Untold
+from ..common.errors import UnsupportedError
 from ..common.frames import raises_for_user
 from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
@@ -29,16 +29,18 @@ from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
+from .deferred import deferred
 from .drawing import DrawingCalls
-from .fallback import Fallbacks, Refused
+from .dynamic import NewShapes
+from .fallback import Fallbacks
+from .instead import UNANSWERED, Instead
 from .kept import Recalling
 from .on_mesh import run_on_mesh
 
-UNANSWERED = (Refused, Untold, forked.Forked)  # say that no program answers a call
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
-class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
+class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Recalling):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):
@@ -97,6 +99,8 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
                 if out is not MISS:
                     return out
             try:
+                if here.sizing is not None and (why := self.unserved(here, everything)) is not None:
+                    raise why
                 raw = self.launch(here, everything)
             except Untraced:
                 return self.first(*leaves, given=given)
@@ -155,38 +159,6 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
             why = error
         return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
 
-    def instead(self, leaves, why, given):
-        """The call that no program answers, by who does."""
-        if isinstance(why, Refused):
-            return self.refused_call(leaves, why, given)
-        if isinstance(why, Untold):
-            return self.retold(leaves, why, given)
-        if isinstance(why, forked.Forked):
-            return self.without_xla(leaves, why, given)
-        if isinstance(why, dispatch.UNKNOWN):
-            return self.at_once(leaves, why, given)
-        return self.plainly(leaves, str(why).rstrip("."), given)
-
-    def at_once(self, leaves, why, given):
-        """The call where jax is tracing, and none of its arguments stands for anything: it is made now, and what it
-        gives is a constant there."""
-        if dispatch.is_at_once() or any(map(dispatch.is_tracer_type, map(type, leaves))):
-            raise why
-        with dispatch.computed_at_once():
-            return self.run(leaves, given)
-
-    def without_xla(self, leaves, why, given):
-        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python
-        has not, else plainly."""
-        if (
-            self.compiled.plain is None
-            and self.numpy
-            and (found := baseline.interpreted(self, SpecialisationSet, leaves)) is not None
-        ):
-            here, version, everything = found
-            return self.settle(here, version, baseline.results(version, everything), everything, given)
-        return self.plainly(leaves, why.reason, given, hint="")
-
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
         with self.compiled.lock, events.making(self.compiled):
@@ -204,12 +176,16 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
                     events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
+            files = {}
             try:
                 while True:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
+                        raw = deferred(self, here, version, everything) if fresh else None
+                        if raw is not None:
+                            break
                         if fresh:
                             outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
@@ -282,11 +258,13 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
             return version, False
         fresh = version is None
         if fresh:
-            self.have_patience(types, here)
+            if not self.hold_back(types, here):
+                self.have_patience(types, here)
             reason = self._reason(types, here)
             self.tell_missed(types, here, reason)
             here = None if self.compiled.kept.make_room() else here
-            version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
+            version = self.of_family(here, types, reason) or self.stored(types, reason)
+            version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = SpecialisationSet(self.compiled, version.rules)
@@ -295,6 +273,7 @@ class SignatureEntry(Attempts, Fallbacks, DrawingCalls, Recalling):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+            self.begin_sizes(here, version)
         first, version.ahead = fresh or version.ahead, False
         self.current = here
         (self.compiled.front.install if first else self.compiled.front.missed)(self)

@@ -363,6 +363,7 @@ class Parted:
             engine=whole.engine,
             memory=whole.memory,
             native=whole.native,
+            dynamic=whole.dynamic,
             cache=False,
         )
         made.device = whole.device

@@ -17,6 +17,7 @@ from ..program.numpy_call import stored_names
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 from .contest import contests
+from .deferred import is_deferred
 
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
@@ -65,7 +66,7 @@ class Hit:
         here, k = self.here, self.k
         lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
         again = f"return callee(entry_{k}.run, {', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
-        if here.straight and all(v.engine for v in self.versions):
+        if here.straight and all(v.engine for v in self.versions) or any(map(is_deferred, self.versions)):
             return [*lead, *self.in_cells([again])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
             self.call = here.call.program

@@ -3,7 +3,9 @@ ends."""
 
 import atexit
 import collections
+import contextlib
 import os
+import sys
 import threading
 import time
 import types
@@ -31,6 +33,16 @@ class Pace:
         if WORKER.closed:
             raise SystemExit
         self.until = isolation.pace(self.until)
+
+
+@contextlib.contextmanager
+def paced():
+    """Within, this thread lets calls go first."""
+    sys.setprofile(Pace())
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
 
 
 class Strict(Watch):

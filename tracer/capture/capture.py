@@ -23,6 +23,7 @@ from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.asked import asking, begin_asking
 from ..values.known_arguments import take_arguments
 from ..values.speculate import RaisedBefore, attempts, checked
 from ..values.status import PASSED
@@ -198,6 +199,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         trace.given = dict(zip(params, given))
+        begin_asking(trace, params)
         take_arguments(kinds, handles)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
@@ -355,7 +357,9 @@ def taken_in(trace, outside):
     intervals of parameters)."""
     outside.draws.finish(trace.build.eqns)
     captured, local, intervals = trace.finish_captures()
-    captured = [*outside.inputs, *captured, *outside.draws.inputs()]
+    asked = asking()
+    sizes = asked.inputs() if asked is not None else []  # which are the last
+    captured = [*outside.inputs, *captured, *outside.draws.inputs(), *sizes]
     trace.build.params += [value for _, value in captured]
     trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     return (

@@ -138,6 +138,19 @@ def answering():
             _busy.discard(me)
 
 
+@contextlib.contextmanager
+def calling():
+    """Within, a call runs that a thread which compiles is to leave room for."""
+    me = threading.get_ident()
+    known = me in _busy
+    _busy.add(me)
+    try:
+        yield
+    finally:
+        if not known:
+            _busy.discard(me)
+
+
 def is_answering():
     """Whether this thread is within such a call."""
     return getattr(_thread, "answering", 0) > 0

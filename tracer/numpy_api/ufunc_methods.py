@@ -1,6 +1,8 @@
 """ufunc.reduce, accumulate, reduceat, outer and at: by the op made for it, else by pairs, else one element after
 another."""
 
+import math
+
 import numpy as np
 
 from ...ir.bounded import Limited
@@ -15,10 +17,12 @@ from ..common.emit import cast_to, counted, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh
+from ..values.asked import asking
 from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
+from ..values.sizes import Size, sized_shape
 from ..values.slicing import basic
 from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced
@@ -82,6 +86,14 @@ made_for(np.bitwise_or,   "biu",  r.reduce_or)
 made_for(np.bitwise_xor,  "biu",  r.reduce_xor)
 made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 # fmt: on
+
+
+def elements(a, axes):
+    """How many elements each result over `axes` is made of: a number, or the value that stands for it in a program of
+    all sizes."""
+    sizes = a.shape if asking() is None else sized_shape(a)
+    count = math.prod([sizes[d] for d in axes])
+    return count.value if type(count) is Size else count
 
 
 def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):

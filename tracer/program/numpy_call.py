@@ -20,6 +20,7 @@ import copy
 import numpy as np
 
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
+from ...ir.sample import SAMPLE
 from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
 from ..guards.effects import store_all
 from ..guards.guard import Read
@@ -35,6 +36,8 @@ PLAIN = {float: float, complex: complex, int: int, bool: bool}
 class NumPyCall:
     """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is
     silent, `call` is."""
+
+    recipes = {}  # of one written for any size: name of an array that is made once -> the text that makes it
 
     def __init__(self, call, silent=False, function=None, reads=(), stores=()):
         self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
@@ -153,7 +156,7 @@ class _CallLines:
     """
 
     def __init__(self, version, types, overwritable=(), clock=None):
-        func = version.numpy
+        func = version.numpy if SAMPLE.get() is None else version.decided
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         types = dict(enumerate(types)) | types_of_inputs(version, len(types))
@@ -236,7 +239,9 @@ class _CallLines:
                     text
                     if fresh
                     else f"alone({text}, ({others}))"
-                    if value.type.size > LARGE and not self.shared[i]
+                    if (SAMPLE.get() is not None or value.type.size > LARGE)
+                    and not self.shared[i]
+                    and not self.program.is_object(text)
                     else f"copied({text})"
                 )
             self.name((i, ()), text)
@@ -347,7 +352,10 @@ class _CallLines:
             ]
         head = f"def call({', '.join([*self.reads.values(), *self.names, '*rest'])}):"
         call = self.program.define([head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
-        return NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
+        made = NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
+        if SAMPLE.get() is not None:
+            made.recipes = self.program.recipes
+        return made
 
 
 def types_of_inputs(version, arguments):

@@ -52,6 +52,8 @@ class Specialisation:
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
         self.interpreted = None  # the program as generated NumPy, where it was needed
+        self.symbolic = None  # where it stands for programs of all sizes, what knows them
+        self.deferred = None  # where XLA waits until it pays, what has it compiled
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
         self.returned = {}  # SignatureEntry -> a generated function that makes the result, or None

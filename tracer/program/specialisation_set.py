@@ -24,6 +24,9 @@ class SpecialisationSet:
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
+        # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
+        self.shapes, self.served = {}, {}
+        self.sizing = None  # what is known of programs of all sizes, once there is a second shape
         self.contests = {}  # types of arguments and inputs -> whether plain Python is faster, or what is to tell
         self.straight = []  # of those that are one function each, as NumPy, the functions
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed

@@ -9,7 +9,9 @@ from ..common.origin import is_builtin, is_user
 from ..guards.guard import MISSING
 from ..numpy_api.registry import METHODS
 from ..values.array import Traced, TracedArray
+from ..values.asked import asking
 from ..values.mixed import Mixed
+from ..values.sizes import Size, anew, sized_shape, sized_size
 from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
@@ -19,6 +21,7 @@ from .objects import made_new
 from .printing import SPEAKING
 from .special import ArrayInterface, looked_up
 
+WHOLE = ("real", "numerator")  # what of an int is the int
 PARTS = ("real", "imag", "T", "dtype", "itemsize", "nbytes")  # what each kind of number has in its own way
 
 
@@ -26,6 +29,8 @@ def attribute_of_traced(owner, key, trace):
     """`owner.key` of a traced value."""
     if key == "__class__":
         return type_(owner)
+    if (asked := asking()) is not None and (found := attribute_of_size(asked, owner, key)) is not None:
+        return found
     if trace is not None and key in SPEAKING:
         return functools.partial(SPEAKING[key], owner)
     if trace is not None and (method := jax_method(owner, key)) is not None:
@@ -40,6 +45,21 @@ def attribute_of_traced(owner, key, trace):
     if key == "__array_interface__" and isinstance(owner, TracedArray):
         return ArrayInterface(owner)
     return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
+
+
+def attribute_of_size(asked, owner, key):
+    """What hangs on sizes of an attribute, while programs of all sizes are traced; None for the others."""
+    if type(owner) is Size:
+        return owner if key in WHOLE else getattr(owner.pinned(f"its attribute {key}"), key)
+    if not isinstance(owner, TracedArray):
+        return None
+    if key == "shape":
+        return sized_shape(owner)
+    if key == "size":
+        return sized_size(owner)
+    if key == "nbytes":
+        return sized_size(owner) * owner.itemsize
+    return tuple(map(anew, owner.strides)) if key == "strides" else None
 
 
 def fallback(get, owner, key):

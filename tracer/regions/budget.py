@@ -7,6 +7,7 @@ import time
 from ...backends.xla.processes import is_one_of_several
 from ..common.errors import Overran, Overrun, message
 from ..common.frames import locate
+from ..values.asked import Met, asking
 from ..values.speculate import ARGUMENTS, is_insisted_on
 from ..values.storage import current_trace
 
@@ -18,6 +19,7 @@ KNOWN = 1_000  # bound: trips that run while tracing for the values of one call'
 SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
 AGAIN = 0.3  # bound: of that in the traces of later calls of a function that has come to it
 INSISTED = 30.0  # bound: likewise where it cannot
+TRIP = Met("trip")
 _thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
 
 
@@ -79,6 +81,7 @@ def spend_trip():
         return
     root = trace.root
     root.trips += 1
+    tell_trip()
     spend_time()
     spend_known_trip(root)
     if len(trace.build.eqns) > WRITTEN:
@@ -90,8 +93,15 @@ def spend_trip():
         raise Overrun(message(text, locate(), hint))
 
 
+def tell_trip():
+    """How often a loop runs as Python runs it must not hang on sizes."""
+    if (asked := asking()) is not None:
+        asked.tell(TRIP)
+
+
 def spend_known_trip(root):
     """Count a trip that runs with the Python numbers among the arguments known; refuse to go on after thousands."""
+    tell_trip()
     if root.choices is None or ARGUMENTS not in root.choices.wanted:
         return
     root.known_trips += 1

@@ -22,11 +22,13 @@ from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..values import overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
+from ..values.asked import asking
 from ..values.indexing import stored
 from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
+from ..values.sizes import SizedRange, sized_shape
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import Variant
@@ -324,6 +326,10 @@ def length_hint(x, default=0, /):
 
 @replaces(len)
 def len_(x, /):
+    if type(x) is TracedArray and asking() is not None and x.shape:
+        return sized_shape(x)[0]
+    if type(x) is SizedRange:
+        return x.count()
     return x.shape[0] if type(x) is BoundedArray else builtins.len(x)
 
 

@@ -23,6 +23,7 @@ from ..values.array_object import ArrayObject
 from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
+from ..values.sizes import plain_key
 from ..values.sparse_matrix import SETTLED, SparseMatrix
 from ..values.storage import current_trace
 from ..values.variant import Variant
@@ -72,8 +73,7 @@ def leave(code):
 
 def strays():
     """Before a statement that runs code without hooks."""
-    trace = current_trace()
-    if trace is not None:
+    if (trace := current_trace()) is not None:
         trace.root.outside.stray.begin()
 
 
@@ -139,7 +139,7 @@ def item(owner, key, whole=True):
     """`owner[key]`."""
     if Variant in (type(owner), type(key)):
         return of_sides(item, (owner, key))
-    return item_of_one(owner, key, whole)
+    return item_of_one(owner, plain_key(owner, key), whole)
 
 
 def item_of_one(owner, key, whole):
@@ -191,7 +191,7 @@ def set_item(value, owner, key):
     kind = type(owner)
     if Variant in (kind, type(key)):
         return of_sides(lambda to, at: set_item(value, to, at), (owner, key))
-    trace = current_trace()
+    trace, key = current_trace(), plain_key(owner, key)
     if set_item_of_instance(owner, key, value):
         return
     if trace is None or kind is TracedArray:

@@ -23,6 +23,7 @@ from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, kind_tag
 from ..values.object_phi import ObjectPhi
 from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from ..values.ranges import interval
+from ..values.sizes import Size
 from ..values.speculate import decide
 from ..values.storage import current_trace
 
@@ -37,7 +38,7 @@ def spec(x):
     kind = type(x)
     if kind is TracedArray or kind is np.ndarray and x.dtype.name in SHORT:
         return "array", tuple(x.shape), x.dtype
-    if kind is TracedScalar:
+    if kind is TracedScalar or kind is Size:
         return ("weak", x.weak) if x.weak else ("strong", x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return "weak", kind

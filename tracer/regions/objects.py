@@ -26,7 +26,9 @@ from ..guards.reliance import of_user
 from ..guards.state import TRANSPARENT, own_new
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.asked import asking
 from ..values.object_phi import ObjectPhi, kind_of_object
+from ..values.sizes import Size, SizedRange
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import array_object_calls
@@ -41,6 +43,7 @@ from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
 from .keys import member, members
+from .sized_calls import with_sizes_seen
 from .special import looked_up
 from .stand_ins import Counting
 from .variants import of_each
@@ -110,6 +113,8 @@ def known_truth(x):
 def asked(x):
     """Something whose truth is the truth of x: itself, or what its own method says."""
     x = list_behind(x)
+    if type(x) is Size:
+        return bool(x)
     if type(x) is list:
         if (held := bounded_list(x)) is not None:
             return held.truth()
@@ -137,7 +142,7 @@ def iterated(x):
     x = gone_through(x)
     if type(x) is list:
         require_shown(x)
-    if type(x) is Counting:
+    if type(x) in (Counting, SizedRange):
         return x
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
         return x
@@ -221,7 +226,8 @@ def called(f):
     if f is globals:  # the caller's
         return globals_of(sys._getframe(1).f_globals)
     made = called_there(f, trace)
-    return functools.partial(made_new, made, f.__name__) if makes_new(f) else made
+    made = functools.partial(made_new, made, f.__name__) if makes_new(f) else made
+    return made if asking() is None else with_sizes_seen(f, made)
 
 
 OF_PYTHON = (list, dict, set, frozenset, str, bytes, types.ModuleType, np.ndarray, np.generic, Traced)

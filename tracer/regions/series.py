@@ -16,6 +16,7 @@ from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import MANY
 from ..values.ranges import interval
+from ..values.sizes import SizedRange
 from ..values.storage import Storage, current_trace
 from . import merge
 from .stand_ins import (
@@ -124,6 +125,8 @@ def scanned(line, k):
 
 def as_listed(x, plain=False):
     """The Listed of a list or tuple of many numbers, some of them traced if not `plain`; of anything else itself."""
+    if type(x) is SizedRange:
+        return x.shown()
     if type(x) not in (list, tuple) or len(x) <= MANY:
         return x
     for first in (0, 1):

@@ -7,6 +7,7 @@ which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is Nu
 
 import operator
 import sys
+import threading
 
 import numpy as np
 
@@ -28,6 +29,7 @@ WEAK_DTYPES = {
 }
 
 
+ASKING = threading.local()  # .asked: what the present trace tells of sizes, see `sizes`
 OURS = {np.ndarray, float, int, bool, complex, np.float64}  # met at every step, and of no protocol but NumPy's
 
 
@@ -81,7 +83,10 @@ class Traced:
 
     def known(self):
         """The contents as an ndarray where constants alone decide them, else None."""
-        return known(self.value) if current_trace() is not None else None
+        found = known(self.value) if current_trace() is not None else None
+        if found is not None and (asked := getattr(ASKING, "asked", None)) is not None:  # made of sizes, perhaps
+            asked.refuse("a number that constants of the program decide is asked for")
+        return found
 
     def __bool__(self):
         number = self.known()

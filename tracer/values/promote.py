@@ -18,6 +18,7 @@ from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
+from .sizes import Size
 from .storage import current_trace
 from .weak import HIGH, INT, LOW, PythonInt, dtype_one_by_one, keys_kept, literal_within, number_key
 
@@ -43,7 +44,7 @@ def read(x):
     kind = type(x)
     if kind is TracedArray:
         return x.value, x.type.dtype
-    if kind is TracedScalar:
+    if kind is TracedScalar or kind is Size:
         if x.weak is int:
             return PythonInt(x.value), int
         return x.value, x.weak if x.weak and x.weak is not bool else number_key(x.type.dtype)

@@ -1,0 +1,160 @@
+"""A nest emitted as one sample of several, so that what differs between samples is numbers alone.
+
+Forms of loops that pay from some size on are one form for all sizes here: no blocks of columns, no rows behind rows, no
+stretches without work, and no scratch memory that comes from elsewhere where it is large. Other thresholds are decided
+as one of the samples decides them (`ir.sample.decide`).
+
+What is left out at one size may be needed at another: the check of an index that lies within an array as long as the
+array is so long. So whatever the code takes for granted because of a size is noted in `proofs`, as a number that is no
+less than 0, in the order in which it is emitted. As expressions of the sizes they are tested whenever a nest of
+symbolic sizes is called (`size_free.py`).
+"""
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ...ir.sample import Decisions, deciding
+from . import direct
+from .fuse import Fused
+from .interrupts import LONG, ROW, loop_work, outermost_loops
+from .nest import Nest
+from .region import RegionEmitter, supported
+from .scatter import SCATTERS
+from .skew import Skewed
+from .values import Cell
+
+
+class Unskipped(Fused):
+    """Stores of one loop, all of it."""
+
+    SKIPS = False
+
+
+class Unskewed(Skewed):
+    """Groups of stores, one after the other."""
+
+    def takes(self, new):
+        return None
+
+
+class SizedRegion(RegionEmitter):
+    COPIED, FUSED, SKEWED = float("inf"), Unskipped, Unskewed
+
+    def shared(self):
+        return float("inf")
+
+    def strips(self, attrs):
+        return False
+
+    def row_of_calls(self):
+        """Within loops they stay: what is no nest there is left to Python, trip by trip."""
+        return super().row_of_calls() if self.nest.once else float("inf")
+
+    def trips_of(self, period, cost):
+        return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))
+
+    def proved(self, *margins):
+        """Note numbers that are no less than 0."""
+        self.nest.proofs += margins
+
+    def equation(self, eqn):
+        for r in eqn.results:
+            self.proved(*(n - 1 for n in r.type.shape))
+        note = OF_SIZES.get(eqn.op)
+        if note is not None:
+            self.proved(*note(eqn))
+        super().equation(eqn)
+
+    def start(self, x, last):
+        self.proved(last)
+        if isinstance(x, Lit):
+            at = min(max(int(x.value), 0), last)
+            self.proved(at, last - at)
+        elif last == 0:
+            self.proved(-last)
+        return super().start(x, last)
+
+    def clamp(self, x, last):
+        low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
+        if low is not None and low >= 0:
+            self.proved(low)
+        if high is not None and high <= last:
+            self.proved(last - high)
+        return super().clamp(x, last)
+
+
+def of_slice(eqn):
+    """The first elements of a part lie within, and the last ones."""
+    attrs = eqn.attrs
+    for n, r, a, s in zip(
+        eqn.operands[0].type.shape, eqn.results[0].type.shape, attrs["start"], attrs["stride"], strict=True
+    ):
+        yield from (a, n - 1 - (a + (r - 1) * s))
+
+
+def of_pad(eqn):
+    """A frame has no less than no elements, or says itself what lies within."""
+    for n, r, low in zip(eqn.operands[0].type.shape, eqn.results[0].type.shape, eqn.attrs["low"], strict=True):
+        yield n - 1
+        if min(eqn.attrs["low"] + eqn.attrs["high"]) >= 0:
+            yield from (low, r - low - n)
+
+
+def of_gather(eqn):
+    """Windows are no larger than the array."""
+    return [n - k for n, k in zip(eqn.operands[0].type.shape, eqn.attrs["sizes"], strict=True)]
+
+
+def of_scatter(eqn):
+    attrs, (array, _, updates) = eqn.attrs, (x.type.shape for x in eqn.operands)
+    free = [a for a in range(len(array)) if a not in attrs["collapsed"] and a not in attrs["operand_batch"]]
+    return [array[a] - updates[k] for a, k in zip(free, attrs["offset_dims"])]
+
+
+def of_concatenate(eqn):
+    """The parts fill the whole."""
+    axis = eqn.attrs["axis"]
+    rest = eqn.results[0].type.shape[axis] - sum(x.type.shape[axis] for x in eqn.operands)
+    return [rest, -rest, *(x.type.shape[axis] for x in eqn.operands)]
+
+
+def of_reshape(eqn):
+    """There are as many elements as before."""
+    rest = eqn.operands[0].type.size - eqn.results[0].type.size
+    return [rest, -rest]
+
+
+OF_SIZES = {
+    OPS["slice"]: of_slice, OPS["pad"]: of_pad, OPS["gather"]: of_gather, OPS["concatenate"]: of_concatenate,
+    OPS["reshape"]: of_reshape, **dict.fromkeys(SCATTERS, of_scatter),
+}  # fmt: skip
+
+
+class SizedNest(Nest):
+    """See the module.
+
+    made_from: what it was emitted from, so that it can be once more; proofs, decisions: as the module says; scratched:
+    (pointer, dtype, elements) of scratch memory; work: of the loop, in parts of an equation; long, once: whether it is
+    to hear signals, is no loop.
+    """
+
+    REGION, PARTS = SizedRegion, ROW
+
+    def __init__(self, op, types, attrs, exact=False, followed=None):
+        self.made_from, self.proofs = (op, tuple(types), tuple(attrs.items()), exact), []
+        self.scratched = []
+        self.work, self.once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
+        # with loops it may run for long at some size; without, it is refused where it would
+        loops = not self.once or any(True for _ in outermost_loops(attrs["body"]))
+        self.long = loops and direct.refusal() is None
+        if not self.long:
+            self.proofs.append(LONG * ROW - self.work)
+        with deciding(Decisions(followed)) as log:
+            super().__init__(op, types, attrs, exact=exact, long=self.long)
+        log.finish()
+        self.decisions = log.made
+
+    def scratch(self, t):
+        """Memory of its own for a value, of any size: where it is to be is decided when the samples are compared."""
+        supported(t)
+        self.scratched.append((self.code.name(), t.dtype, t.size))
+        return Cell(*self.scratched[-1])

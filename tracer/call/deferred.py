@@ -1,0 +1,158 @@
+"""Long programs whose compilation through XLA waits until it has paid, and then is made on another thread.
+
+A new straight-line program of many equations runs as generated NumPy, written in a few milliseconds, and does so until
+its calls have taken a share of what XLA is estimated to need. Then XLA, and native nests, are asked for on the thread
+that `jit(tier="background")` uses; both forms are timed there on copies of arguments, and the call that finds the
+faster one ready puts it in use.
+"""
+
+import contextvars
+import time
+
+import numpy as np
+
+from ...backends.xla import dispatch
+from ...ir.amounts import in_time
+from ...ir.types import type_of
+from ..common import events
+from ..guards import isolation
+from ..program import backend_choice, numpy_call
+from ..program.trace_tree import Trees
+from ..values.array import WEAK_DTYPES
+from .worker import WORKER, paced
+
+EQUATION = 5e-3  # seconds that XLA takes to compile an equation; measured by benchmarks/sizes/compiling.py
+MANY = 40  # bound: equations from which a program does not wait for XLA
+SHARE = 0.1  # bound: of the estimated seconds of a compilation, that calls take before it is asked for
+LARGE = 1 << 28  # bound: bytes of arguments up to which they are copied, for forms to be timed on
+WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled through XLA", "ready", "done"
+
+
+def deferred(entry, here, version, everything):
+    """The raw results of a new program that runs as generated NumPy until XLA has paid; None for others."""
+    if not waits_for_xla(entry, here, version, everything):
+        return None
+    start = time.perf_counter()
+    run = backend_choice.written(entry, version, timed=True)
+    raw = run(*everything)
+    if raw is numpy_call.MISS:
+        return None
+    version.engine, version.deferred = "NumPy", Deferred(entry, here, version, run)
+    here.contests.pop(tuple(p.type for p in version.captured.func.params), None)  # it begins when that is settled
+    backend_choice.begin(here, version.deferred)
+    entry.compiled.front.install(entry)
+    seconds = time.perf_counter() - start
+    text = "runs as generated NumPy until calls have paid for XLA"
+    events.report("compile", "deferred", text, seconds, of=entry.compiled, engine="NumPy")
+    return raw
+
+
+def waits_for_xla(entry, here, version, everything):
+    """Whether a new version is such a program."""
+    if version.engine or version.first_seconds is not None or version.assumed or not entry.learns():
+        return False
+    special = entry.compiled.exact or entry.compiled.cache.keeps or version.captured.outside.draws or here.draws
+    if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version):
+        return False
+    eqns = list(backend_choice.equations(version.decided))
+    if any(e.op is backend_choice.LOOP for e in eqns) or backend_choice.of_numbers(version):
+        return False
+    return len(eqns) >= MANY and sum(getattr(x, "nbytes", 0) for x in everything) <= LARGE
+
+
+class Deferred:
+    """Stands for such a program among those of a `BackendChoice`. As the Job of a worker it makes the others."""
+
+    def __init__(self, entry, here, version, run):
+        self.entry, self.here, self.version, self.run_as_numpy = entry, here, version, run
+        self.estimate = EQUATION * len(list(backend_choice.equations(version.decided)))
+        self.seconds, self.calls, self.state, self.why = 0.0, 1, WAITS, None
+        self.leaves = self.program = self.faster = self.context = None
+
+    def __call__(self, *leaves):
+        """The raw results of a call, MISS for other types."""
+        start = time.perf_counter()
+        with isolation.calling():
+            out = self.run_as_numpy(*leaves)
+        if out is numpy_call.MISS:
+            return out
+        self.seconds, self.calls = self.seconds + time.perf_counter() - start, self.calls + 1
+        if self.state is READY:
+            self.take_over(leaves)
+        elif self.state is WAITS and self.seconds >= SHARE * self.estimate:
+            self.ask(leaves)
+        return out
+
+    def ask(self, leaves):
+        """Have the other forms made."""
+        self.leaves = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
+        self.context, self.state = contextvars.copy_context(), ASKED
+        if not WORKER.ask(self):
+            self.leaves, self.state = None, WAITS
+            return
+        text = lambda: f"asked for XLA on another thread, after {self.calls} calls as NumPy"
+        events.report("compile", "asked", text, of=self.entry.compiled, types=self.version.types)
+
+    # -- on the thread -----------------------------------------------------------------------------
+    def run(self):
+        start = time.perf_counter()
+        try:
+            with events.making(self.entry.compiled):
+                self.context.run(self.make)
+            self.state = READY
+            text = lambda: f"compiled through XLA beside the program, in {in_time(time.perf_counter() - start)}"
+            events.report("compile", "ready", text, of=self.entry.compiled, types=self.version.types)
+        except BaseException as error:
+            self.why, self.state, self.faster = events.first_line(error), READY, self.run_as_numpy
+            text = f"not compiled through XLA: {self.why}"
+            events.report("compile", "failed", text, of=self.entry.compiled, types=self.version.types)
+        finally:
+            self.leaves = self.context = None
+
+    def make(self):
+        """Compile through XLA, and time both."""
+        version, entry, leaves = self.version, self.entry, self.leaves
+        find = lambda types: (version.func, version.places)
+        program = dispatch.program(find, entry.compiled.name, **self.here.options)
+        types = [(type_of(x), type(x) if type(x) in WEAK_DTYPES else None) for x in leaves]
+        with paced():
+            dispatch.ahead(program, types, None, dispatch.narrow(version.func))
+
+        def xla():
+            with dispatch.wide():
+                raw = program(*leaves)
+            return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
+
+        xla()  # XLA prepares products when they first run
+        self.faster = backend_choice.faster_as_numpy(entry, version, leaves, xla)
+        self.program = program
+
+    # -- on the thread of a call -------------------------------------------------------------------
+    def take_over(self, leaves):
+        """Put the faster form in use."""
+        entry, here, version = self.entry, self.here, self.version
+        with entry.compiled.lock:
+            if self.state is DONE:
+                return
+            self.state, version.engine = DONE, None
+            choice = here.call.program if isinstance(here.call, Trees) else here.call
+            choice.found = tuple([run for run in choice.found if run is not self])
+            if self.faster is not None:
+                backend_choice.switch_to_numpy(entry, here, version, self.faster)
+            else:
+                here.base.adopt(leaves, self.program)
+            if version.times is not None:
+                backend_choice.tell_times(version, version.engine or "XLA")
+            if entry.current is here:
+                entry.compiled.front.install(entry)
+
+    def told(self):
+        """What explain() says of it."""
+        if self.state is DONE:
+            return f"as generated NumPy for {self.calls} calls, until XLA was compiled beside the program"
+        return f"as generated NumPy, {self.calls} calls so far; {self.state}"
+
+
+def is_deferred(version):
+    """Whether a version may yet run as something else."""
+    return version.deferred is not None and version.deferred.state is not DONE

@@ -1,0 +1,218 @@
+"""Sizes that change: a call of a new shape waits for no compiler.
+
+The first shape of a function is traced and compiled in the call. Another shape under the same guard, of the same dtypes
+and ranks, is answered at once: by plain Python, or where there is none (derivatives, `whole=True`) by a trace that runs
+as generated NumPy. Nothing is compiled for a shape that has come once. One that comes again is compiled when such calls
+have taken as long as its compilation would, as far as its siblings tell, or when it has come often and compilation is
+short.
+
+What may take much longer uncompiled than it takes to compile is not left waiting: loops whose trips data decide, and
+programs of very many steps, are traced and compiled at first sight as ever.
+"""
+
+import inspect
+import logging
+import time
+
+from ...backends import forked
+from ...backends.xla.processes import is_one_of_several
+from ...ir.types import type_of
+from ..common import events
+from ..guards import isolation
+from ..program import backend_choice
+from ..program.numpy_call import MISS
+from ..program.specialisation_set import SpecialisationSet
+from ..program.trace_tree import Untraced
+from ..values.storage import current_trace
+from . import baseline
+from .fallback import left_to_python
+from .families import SHORT, Generalising, Sizing, axes_of
+
+OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
+KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
+UNSERVED = "there is no program for its shapes as yet"
+PLAIN, NUMPY = "plain Python", "generated NumPy"
+
+
+class NewShape(Exception):
+    """A call of a shape that is not to be compiled as yet; `shape`: its ShapeTally; `here`: the set of
+    traces that serves its guard; served: whether a program of all sizes answers it now."""
+
+    def __init__(self, shape, here, served=False):
+        super().__init__(shape)
+        self.shape, self.here, self.served = shape, here, served
+
+
+class ShapeTally:
+    """The calls of one combination of types that no program has answered. by: who has, how often; seconds: how long
+    they took; due: whether it is to be compiled whatever they took."""
+
+    __slots__ = ("types", "by", "seconds", "due")
+
+    def __init__(self, types):
+        self.types, self.by, self.seconds, self.due = types, {}, 0.0, False
+
+    def answered(self, who, seconds, sizing):
+        sizing.spent += seconds
+        self.by[who] = self.by.get(who, 0) + 1
+        self.seconds += seconds
+
+    def is_due(self, cost):
+        """Whether it is to have a program of its own, which takes `cost` seconds to make."""
+        calls = sum(self.by.values())
+        return self.due or calls > 0 and (self.seconds >= cost or calls >= OFTEN and cost < SHORT)
+
+
+class NewShapes(Generalising):
+    """The part of `SignatureEntry` that answers them."""
+
+    def learns(self):
+        """Whether shapes may wait for their programs here."""
+        compiled = self.compiled
+        return (
+            compiled.dynamic is not False
+            and self.numpy
+            and compiled.device is None
+            and not forked.Process.forked
+            and not is_one_of_several()
+            and current_trace() is None
+            and (compiled.dynamic is not None or backend_choice.asked(self) != "xla")
+        )
+
+    def hold_back(self, types, here):
+        """Whether the trace of a call would differ from others under this guard in shapes alone, and is to be made now.
+        Raises NewShape where it is not."""
+        if not self.learns():
+            return False
+        self.refuse_axes(types)
+        here = here or next((w for w in self.worlds if w.draws is not None and w.holds()), None)
+        if here is None:
+            return False
+        full = types if here.draws is not None else (*types, *map(type_of, here.gather()))
+        sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
+        if sibling is None:
+            return False
+        here.sizing = here.sizing or Sizing()
+        cost, eager = cost_of(sibling), not self.falls_back()
+        soon = here.sizing.ends_soon(sibling, full, cost)
+        shape = here.shapes.get(full)
+        if shape is None:
+            shape = here.shapes[full] = ShapeTally(full)
+            if len(here.shapes) > KEPT:
+                del here.shapes[next(iter(here.shapes))]
+        shape.due = shape.due or here.sizing.is_exact(types)
+        if self.generalised(here, types, sibling, eager or not soon):
+            raise NewShape(shape, here, served=True)
+        if soon and not shape.is_due(cost):
+            raise NewShape(shape, here)
+        here.served[full] = here.shapes.pop(full)
+        self.take_over(types, here)
+        return soon
+
+    def refuse_axes(self, types):
+        """Raise where `dynamic=` names axes that arrays have not."""
+        asked = self.compiled.dynamic
+        for name, t in zip(self.names, types) if type(asked) is tuple else ():
+            for axis in axes_of(name, dict(asked)):
+                if not -t.ndim <= axis < t.ndim:
+                    raise ValueError(f"dynamic= asks for axis {axis} of {name}, which is {t}")
+
+    def unserved(self, here, everything):
+        """Why no program answers a call, None where one does: the NewShape of one that waits, else Untraced."""
+        types = tuple(map(type_of, everything))
+        shape = here.shapes.get(types)
+        if shape is not None and not shape.is_due(cost_of(here.versions[-1])) and not self.may_be_generalised(here):
+            return NewShape(shape, here)
+        return Untraced() if here.version(types) is None else None
+
+    def meanwhile(self, leaves, new, given):
+        """The call, by what is there."""
+        shape = new.shape
+        for straight in new.here.straight if new.served else ():
+            if (out := straight(*leaves, *new.here.gather())) is not MISS:
+                return out
+        start = time.perf_counter()
+        if self.falls_back():
+            try:
+                with isolation.calling(), left_to_python(self.compiled, UNSERVED):
+                    return self.uncaptured(leaves, given)
+            finally:
+                shape.answered(PLAIN, time.perf_counter() - start, new.here.sizing)
+        with self.compiled.lock, events.making(self.compiled):
+            found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
+        if found is None:  # it acts on the world: it is compiled at once
+            shape.due = True
+            return self.first(*leaves, given=given)
+        here, version, everything = found
+        try:
+            return self.settle(here, version, baseline.results(version, everything), everything, given)
+        finally:
+            seconds = time.perf_counter() - start
+            shape.answered(NUMPY, seconds, new.here.sizing)
+            text = lambda: f"ran as generated NumPy ({self.shown_types(version.types)}): {UNSERVED}"
+            events.report("trace", "new shape", text, seconds, of=self.compiled, level=logging.DEBUG)
+
+    def take_over(self, types, here):
+        """Let the trace that has answered calls of these types be the one that is compiled."""
+        known = next((w for w in self.interpreted if w.versions[0].types == types), None)
+        if known is not None:
+            self.interpreted.remove(known)
+            self.ahead = known.versions[0]
+            self.ahead.reason = self._reason(types, here)
+
+
+def differ_in_shape(types, version):
+    """Whether these types and those that a version takes differ in shapes alone."""
+    params = [p.type for p in version.captured.func.params]
+    if len(version.places) != len(params) or max(version.places, default=-1) >= len(types):
+        return False
+    pairs = [(types[place], t) for place, t in zip(version.places, params)]
+    return all(a.dtype == b.dtype and len(a.shape) == len(b.shape) for a, b in pairs) and any(
+        a is not b for a, b in pairs
+    )
+
+
+def cost_of(version):
+    """Seconds that it took to make a version."""
+    compiled = max(version.first_seconds or 0.0, version.compile_seconds or 0.0)
+    return version.trace_seconds + version.pass_seconds + compiled
+
+
+def asked_dynamic(function, asked=None):
+    """What calls of new shapes do in what is made of `function`: as asked, else as in that. Axes by name are
+    ((name, axes), ...)."""
+    if asked is None:
+        return getattr(getattr(function, "compiled", None), "dynamic", None)
+    if isinstance(asked, bool):
+        return asked
+    if not isinstance(asked, dict):
+        raise TypeError(
+            f"jit takes dynamic=True, False, or axes by names of arguments, not {asked!r:.60}\n  Write "
+            "dynamic={'x': 0}, or leave it out to have it learnt."
+        )
+    found = []
+    for name, axes in asked.items():
+        axes = (axes,) if type(axes) is int else axes
+        if not isinstance(name, str) or not isinstance(axes, tuple | list) or not all(type(a) is int for a in axes):
+            raise TypeError(
+                f"dynamic={asked!r:.60} is to give axes of arguments by their names\n  Write an int or a tuple of "
+                "them each: dynamic={'x': 0, 'y': (0, 1)}."
+            )
+        found.append((name, tuple(axes)))
+    parameters = named_parameters(function)
+    unknown = [name for name, _ in found if parameters is not None and name.partition("[")[0] not in parameters]
+    if unknown:
+        raise ValueError(
+            f"dynamic={asked!r:.60} names {', '.join(unknown)}, which is no argument\n  The arguments are "
+            f"{', '.join(parameters)}."
+        )
+    return tuple(found)
+
+
+def named_parameters(function):
+    """Names of what a function takes, None where it takes others too or does not tell."""
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else list(found)

@@ -1,0 +1,390 @@
+"""Sizes while a function is traced for programs of all sizes: ints that keep the expression they are, and facts asked.
+
+`x.shape[0]`, `len(x)` and their like give a `Size` while `asking`. Arithmetic with ints and Sizes gives Sizes; a
+comparison is answered with the number of this trace and told as a `Fact`; what only a number will do for is told as a
+`Pin`. Arithmetic with floats and arrays takes the size as an integer of the program, which `SizesAsked.param` makes;
+when the program has been optimised, these are replaced by the numbers again (`SizesAsked.settled`), so that programs
+traced at several sizes differ in ints alone. What is told is in `asked`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.dims import Dim
+from ...ir.types import Tensor
+from ..common.emit import INT64
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from .array import TracedArray, TracedScalar, bring
+from .asked import Fact, Pin, asking
+from .storage import Storage, current_trace
+
+POWERS = 4  # bound: the largest power of a size that is written as a product
+
+
+# -- where sizes come from -------------------------------------------------------------------------
+
+
+def size_made(dim, number):
+    """A size as user code holds it: an int where it is one at all sizes."""
+    dim = dim.simplified() if isinstance(dim, Dim) else dim
+    return dim if isinstance(dim, int) else Size(dim, number)
+
+
+def anew(number):
+    """An int that hangs on sizes in a way that several traces have to tell."""
+    return size_made(asking().read(number), number)
+
+
+def sized_shape(x):
+    """`x.shape` of a traced array, as user code holds it."""
+    shape = x.type.shape
+    if asking() is None or not shape:
+        return shape
+    dims = known_dims(x)
+    return tuple(size_made(d, n) for d, n in zip(dims, shape, strict=True))
+
+
+def known_dims(x):
+    """What each size of a traced array is."""
+    asked, storage = asking(), x.storage
+    if x.chain or type(storage) is not Storage or storage.value.type.shape != x.type.shape:
+        return [asked.read(n) for n in x.type.shape]
+    value = outermost(storage.value)
+    if value not in asked.dims:
+        asked.dims[value] = [asked.read(n) for n in x.type.shape]
+    return asked.dims[value]
+
+
+def outermost(value):
+    """The value that a parameter of an inner trace stands for."""
+    trace = current_trace()
+    while trace is not None and not isinstance(value, Lit):
+        value = trace.given.get(value, trace.root.lifts.get(value, value))
+        trace = trace.parent
+    return value
+
+
+def sized_size(x):
+    """`x.size`."""
+    return math.prod(sized_shape(x)) if x.type.shape else 1
+
+
+def plain_sizes(x, why=None):
+    """Plain ints in place of Sizes, in tuples, lists, dicts and slices too; why: what needs them as numbers, where that
+    is nothing that several traces would tell."""
+    kind = type(x)
+    if kind is Size:
+        return x.pinned(why) if why else x.shown()
+    if kind is slice:
+        return slice(*(plain_sizes(k, why) for k in (x.start, x.stop, x.step)))
+    if kind is SizedRange:
+        return x.unseen() if why else x.shown()
+    if not has_sizes(x):
+        return x
+    if kind is dict:
+        return {k: plain_sizes(v, why) for k, v in x.items()}
+    return kind(*(plain_sizes(v, why) for v in x)) if hasattr(x, "_fields") else kind([plain_sizes(v, why) for v in x])
+
+
+def plain_key(owner, key):
+    """A subscript without Sizes: of an array it shows in the program, all else needs the number."""
+    if asking() is None:
+        return key
+    return plain_sizes(key, None if isinstance(owner, TracedArray | np.ndarray) else "an index into a container")
+
+
+def has_sizes(x):
+    """Whether a value holds Sizes, so far as C code could come to them."""
+    kind = type(x)
+    if kind is Size or kind is SizedRange:
+        return True
+    if kind is slice:
+        return Size in (type(x.start), type(x.stop), type(x.step))
+    if isinstance(x, tuple | list):
+        return any(map(has_sizes, x))
+    return kind is dict and any(map(has_sizes, x.values()))
+
+
+def integer_of(x):
+    """A Size as an integer of the program; anything else as it is."""
+    return x.traced() if type(x) is Size else x
+
+
+# -- what user code holds --------------------------------------------------------------------------
+
+
+def size_expression(x):
+    """(Dim, number) of an int or a Size; None for anything else."""
+    if type(x) is Size:
+        return x.dim, x.number
+    return (Dim.of(int(x)), int(x)) if type(x) is int or type(x) is bool else None
+
+
+def arithmetic(name, of_dims):
+    """A method of an operator that Dims have, and the one of its reflected form."""
+    plain = getattr(operator, name)
+
+    def forward(self, other):
+        found = size_expression(other)
+        if found is None:
+            return with_others(plain, self, other)
+        return size_made(of_dims(self.dim, found[0]), plain(self.number, found[1]))
+
+    def reflected(self, other):
+        found = size_expression(other)
+        if found is None:
+            return with_others(plain, other, self)
+        return size_made(of_dims(found[0], self.dim), plain(found[1], self.number))
+
+    return forward, reflected
+
+
+def with_others(plain, a, b):
+    """An operator of a Size and something that is no size."""
+    for x in (a, b):
+        if isinstance(x, list | tuple | str | bytes):  # `[0] * n`
+            return plain(plain_sizes(a, "the length of a container"), plain_sizes(b, "the length of a container"))
+    if not isinstance(b if type(a) is Size else a, OPERANDS):
+        return NotImplemented
+    return plain(integer_of(a), integer_of(b))
+
+
+OPERANDS = TracedArray | TracedScalar | np.ndarray | np.generic | float | complex
+
+
+def whole_division(plain, of_dim):
+    """A method of a whole division: by an int it is an expression, else the numbers decide."""
+
+    def forward(self, other):
+        if type(other) is int and other > 0:
+            return size_made(of_dim(self.dim, other), plain(self.number, other))
+        if type(other) is Size and self.dim == other.dim and self.number:
+            return plain(self.number, other.number)
+        return by_number(plain, self, other)
+
+    def reflected(self, other):
+        return by_number(plain, other, self)
+
+    return forward, reflected
+
+
+def by_number(plain, a, b):
+    """An operator that says nothing of other sizes."""
+    if size_expression(a) is None or size_expression(b) is None:
+        return with_others(plain, a, b)
+    return plain(plain_sizes(a, plain.__name__), plain_sizes(b, plain.__name__))
+
+
+def of_traced(plain):
+    """A method of an operator that gives a float, which the program computes, and its reflected form."""
+    return (
+        lambda self, other: plain(self.traced(), integer_of(other)),
+        lambda self, other: plain(integer_of(other), self.traced()),
+    )
+
+
+def comparison(name, plain, turned, swaps):
+    """A method of a comparison, told as the Fact `left name right`. turned: whether what is asked is that it does not
+    hold; swaps: whether the other operand is the left one."""
+
+    def method(self, other):
+        if type(other) is float and math.isfinite(other):
+            return of_float(plain, self, other)
+        found = size_expression(other)
+        if found is None:
+            if name == "==" and not isinstance(other, OPERANDS):
+                return NotImplemented
+            return with_others(plain, self, other)
+        answer = plain(self.number, found[1])
+        left, right = (found[0], self.dim) if swaps else (self.dim, found[0])
+        asking().tell(Fact(left, name, right, answer is not turned))
+        return answer
+
+    return method
+
+
+def of_float(plain, size, other):
+    """A comparison with a float, which is one with the whole number at it or below."""
+    floor = math.floor(other)
+    if other == floor:
+        return plain(size, floor)
+    if plain in (operator.eq, operator.ne):
+        return plain is operator.ne
+    return size <= floor if plain in (operator.lt, operator.le) else size > floor
+
+
+class Size(TracedScalar):
+    """A Python int that hangs on sizes. dim: the expression; number: what it is in this trace."""
+
+    __slots__ = ("dim", "number")
+
+    def __init__(self, dim, number):
+        self.dim, self.number = dim, number
+        self.type, self.weak = Tensor((), INT64.dtype), int
+
+    @property
+    def _value(self):
+        return self.asked().param(self.dim, self.number)
+
+    @property
+    def value(self):
+        return bring(self._value)
+
+    def asked(self):
+        found = asking()
+        if found is None:
+            raise UnsupportedError(message("a size outlived the trace that asked for it", locate()))
+        return found
+
+    def traced(self):
+        """It as an integer that the program computes with."""
+        return TracedScalar(self._value, int)
+
+    def shown(self):
+        """The number, which is to show in the program."""
+        self.asked().used.add(self.dim)
+        return self.number
+
+    def pinned(self, why):
+        """The mere number."""
+        self.asked().tell(Pin(self.dim, self.number, why))
+        return self.number
+
+    def known(self):
+        return np.array(self.pinned("a number that Python must know"))
+
+    __add__, __radd__ = arithmetic("add", operator.add)
+    __sub__, __rsub__ = arithmetic("sub", operator.sub)
+    __mul__, __rmul__ = arithmetic("mul", operator.mul)
+    __floordiv__, __rfloordiv__ = whole_division(operator.floordiv, operator.floordiv)
+    __mod__, __rmod__ = whole_division(operator.mod, operator.mod)
+    __truediv__, __rtruediv__ = of_traced(operator.truediv)
+    __lt__ = comparison("<", operator.lt, False, False)
+    __le__ = comparison("<=", operator.le, False, False)
+    __gt__ = comparison("<", operator.gt, False, True)
+    __ge__ = comparison("<=", operator.ge, False, True)
+    __eq__ = comparison("==", operator.eq, False, False)
+    __ne__ = comparison("==", operator.ne, True, False)
+
+    def __pow__(self, other, modulus=None):
+        if type(other) is int and 0 <= other <= POWERS and modulus is None:
+            return math.prod([self] * other)
+        if type(other) is int or modulus is not None:
+            return pow(self.pinned("a power"), plain_sizes(other, "a power"), modulus)
+        return with_others(operator.pow, self, other)
+
+    def __rpow__(self, other):
+        return by_number(operator.pow, other, self)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    def __lshift__(self, other):
+        return self * 2**other if type(other) is int and other >= 0 else by_number(operator.lshift, self, other)
+
+    def __rshift__(self, other):
+        return self // 2**other if type(other) is int and other >= 0 else by_number(operator.rshift, self, other)
+
+    def __and__(self, other):
+        if type(other) is int and other > 0 and not other & (other + 1):
+            return self % (other + 1)
+        return by_number(operator.and_, self, other)
+
+    __rand__ = __and__
+    __or__, __ror__ = by_numbers_alone = (
+        lambda self, other: by_number(operator.or_, self, other),
+        lambda self, other: by_number(operator.or_, other, self),
+    )
+    __xor__ = lambda self, other: by_number(operator.xor, self, other)
+    __rxor__ = lambda self, other: by_number(operator.xor, other, self)
+    __rlshift__ = lambda self, other: by_number(operator.lshift, other, self)
+    __rrshift__ = lambda self, other: by_number(operator.rshift, other, self)
+
+    def __neg__(self):
+        return size_made(-self.dim, -self.number)
+
+    def __invert__(self):
+        return -self - 1
+
+    def __abs__(self):
+        return self if self >= 0 else -self
+
+    def __round__(self, digits=None):
+        return self if digits is None or digits >= 0 else round(self.pinned("round"), digits)
+
+    def __pos__(self):
+        return self
+
+    __trunc__ = __floor__ = __ceil__ = __pos__
+
+    def __bool__(self):
+        return self != 0
+
+    def __index__(self):
+        return self.pinned("an index or a number that C code reads")
+
+    def __hash__(self):
+        return hash(self.pinned("a key of a dict or set"))
+
+    def __repr__(self):
+        return str(self.pinned("text")) if asking() is not None else f"<size {self.dim}>"
+
+    def __format__(self, spec):
+        return format(self.pinned("text"), spec)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return int, (self.pinned("a copy of it"),)
+
+
+class SizedRange:
+    """range() of Sizes: a captured loop goes over `plain`; whoever goes over it item by item is told of."""
+
+    def __init__(self, *bounds):
+        self.bounds, self.plain = bounds, range(*[b.number if type(b) is Size else b for b in bounds])
+
+    def unseen(self):
+        """The range, for what goes over its items unseen."""
+        for b in self.bounds:
+            if type(b) is Size:
+                b.pinned("the bound of a range that is gone through item by item")
+        return self.plain
+
+    def shown(self):
+        """The range, for a captured loop, in which it shows."""
+        for b in self.bounds:
+            plain_sizes(b)
+        return self.plain
+
+    def count(self):
+        """How many items it has, as user code holds that."""
+        start, stop, step = (0, self.bounds[0], 1) if len(self.bounds) == 1 else (*self.bounds, 1)[:3]
+        if type(step) is not int or step < 1:
+            return len(self.unseen())
+        return (stop - start + (step - 1)) // step if start <= stop else 0
+
+    def __iter__(self):
+        yield from self.unseen()  # told when the first item is asked for
+
+    def __getitem__(self, key):
+        return self.unseen()[plain_sizes(key, "an index")]
+
+    def __contains__(self, x):
+        return x in self.unseen()
+
+    def __len__(self):
+        return len(self.unseen())
+
+    def __reversed__(self):
+        yield from reversed(self.unseen())
