@@ -3,7 +3,11 @@ was kept."""
 
 import gc
 import importlib.util
+import pathlib
 import random
+import re
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -266,6 +270,15 @@ def test_machine_code_stays_while_a_function_of_it_is_held(keeping):
         f(array(n), 0.25)
     gc.collect()
     assert float(straight(array(6), 0.25)) == pytest.approx(recursion(array(6), 0.25), rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["shapes, NumPy", "static texts", "lambdas", "instances", "arrays from outside"])
+def test_resident_memory_is_flat(case):
+    script = pathlib.Path(__file__).parents[3] / "benchmarks" / "sizes" / "memory.py"
+    told = subprocess.run([sys.executable, script, case, "--most", "1200", "--every", "300"], capture_output=True, text=True, check=True)
+    sizes = [float(x) for x in re.findall(r"([\d.]+) MB", told.stdout)]
+    assert len(sizes) == 4 and sizes[3] - sizes[1] < 25, told.stdout
 
 
 def test_objects_that_nobody_has_are_forgotten():
