@@ -3,7 +3,11 @@ was kept."""
 
 import gc
 import importlib.util
+import pathlib
 import random
+import re
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -13,7 +17,7 @@ import pytest
 
 from wengert import grad, jit
 from wengert.backends.native import build
-from wengert.ir.bounded import Interned, Remembered
+from wengert.ir.bounded import Interned, Limited
 from wengert.ir.core import Lit
 from wengert.ir.types import Tensor
 from wengert.tracer.program.numpy_call import NumPyCall
@@ -268,11 +272,20 @@ def test_machine_code_stays_while_a_function_of_it_is_held(keeping):
     assert float(straight(array(6), 0.25)) == pytest.approx(recursion(array(6), 0.25), rel=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["shapes, NumPy", "static texts", "lambdas", "instances", "arrays from outside"])
+def test_resident_memory_is_flat(case):
+    script = pathlib.Path(__file__).parents[3] / "benchmarks" / "sizes" / "memory.py"
+    told = subprocess.run([sys.executable, script, case, "--most", "1200", "--every", "300"], capture_output=True, text=True, check=True)
+    sizes = [float(x) for x in re.findall(r"([\d.]+) MB", told.stdout)]
+    assert len(sizes) == 4 and sizes[3] - sizes[1] < 25, told.stdout
+
+
 def test_objects_that_nobody_has_are_forgotten():
     table = Interned(16)
     kept = [table.kept(k, Held(k)) for k in range(8)]
     for k in range(8, 200):
-        assert table.kept(k, Held(k)).k == k and len(table) <= 17
+        assert table.kept(k, Held(k)).k == k and len(table) <= 2 * (8 + 1) + 1
     table.sweep()
     assert [*table] == [*range(8)] and all(table[k] is x for k, x in enumerate(kept))
     assert table.kept(3, Held(-1)) is kept[3]
@@ -280,14 +293,14 @@ def test_objects_that_nobody_has_are_forgotten():
 
 def test_types_are_the_same_object_whatever_was_forgotten():
     held = Tensor((123, 456), "float64")
-    for k in range(3):
+    for _ in range(3):
         Tensor._interned.sweep()
         assert Tensor((123, 456), "float64") is held is Tensor((123, 456), np.dtype("float64"))
     assert Lit(2.5, held) is Lit(2.5, held)
 
 
 def test_what_can_be_made_again_is_kept_up_to_a_number():
-    table = Remembered(8)
+    table = Limited(8)
     for k in range(100):
         table[k] = -k
         assert len(table) <= 8 and table[k] == -k
