@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-DIVISORS = (2, 3, 4, 8, 16)  # bound: of the whole divisions that are looked for
-PERIOD = math.lcm(*DIVISORS)
+DIVISORS = range(2, 33)  # bound: of the whole divisions that are looked for
 Monomial = tuple[Any, ...]  # unknowns, sorted by their text, each as often as its power
 
 
@@ -187,6 +186,16 @@ def _is_whole(dim: Dim) -> bool:
     return True
 
 
+def solved(dim: Dim | int, number: int) -> dict[str, int]:
+    """The name in an affine form of one name, and the number of it at which the form is `number`; empty for other
+    forms, and where there is no whole number."""
+    if isinstance(dim, int) or len(dim.terms.keys() - {()}) != 1:
+        return {}
+    ((unknown, factor),) = ((m, c) for m, c in dim.terms.items() if m)
+    found = (number - dim.terms.get((), Fraction(0))) / factor
+    return {unknown[0]: int(found)} if isinstance(unknown[0], str) and len(unknown) == found.denominator == 1 else {}
+
+
 def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | int | None:
     """The simplest expression of the names of the samples that has these values at them; None where none of those that
     are looked for has, or more unknowns than one less than there are samples would be needed to say so.
@@ -210,19 +219,27 @@ def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | in
         found = _solved([*basis, Dim.of(1)], values, samples)
         if found is not None:
             return found
-    divided: list[Dim] = []
+    return _divided(symbols, values, samples)
+
+
+def _divided(symbols: Sequence[Dim], values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | None:
+    """The affine form of a name and of one whole division of it that has these values; None where several have, that
+    are others elsewhere: n//4 and (n + 1)//4 agree where no sample is 3 modulo 4, and n % 7 is n - 7*((n + 1)//8) - 7
+    at many sizes."""
+    found: list[tuple[int, Dim]] = []
     for symbol, divisor, shift in itertools.product(symbols, DIVISORS, range(-2, 3)):
-        found = _solved([(symbol + shift) // divisor, symbol, Dim.of(1)], values, samples)
-        if found is not None and all(c.denominator == 1 for c in found.terms.values()):
-            divided.append(found)
-    return divided[0] if divided and all(_same_everywhere(divided[0], d) for d in divided[1:]) else None
+        made = _solved([(symbol + shift) // divisor, symbol, Dim.of(1)], values, samples)
+        if made is not None and all(c.denominator == 1 for c in made.terms.values()):
+            if found and not _same_everywhere(made, found[0][1], math.lcm(divisor, found[0][0])):
+                return None
+            found.append((divisor, made))
+    return found[0][1] if found else None
 
 
-def _same_everywhere(a: Dim, b: Dim) -> bool:
-    """Whether two forms with one whole division are equal at all sizes: n//4 and (n + 1)//4 agree at samples none of
-    which is 3 modulo 4. Such forms repeat but for a multiple of the name, so that two periods tell."""
+def _same_everywhere(a: Dim, b: Dim, period: int) -> bool:
+    """Whether two forms are equal that repeat after a period but for a multiple of their name: two periods tell."""
     names = sorted(a.names | b.names)
-    return len(names) == 1 and all(a.at({names[0]: n}) == b.at({names[0]: n}) for n in range(2 * PERIOD))
+    return len(names) == 1 and all(a.at({names[0]: n}) == b.at({names[0]: n}) for n in range(2 * period))
 
 
 def _solved(basis: Sequence[Dim], values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | None:

@@ -1,5 +1,4 @@
-"""Whether what is compiled now may differ by rounding from what is written, and by its sizes from what it is at
-others."""
+"""Whether what is compiled now may differ by rounding from what is written."""
 
 import contextvars
 import functools
@@ -9,7 +8,6 @@ import numpy as np
 from .setting import set_within
 
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
-ALL_SIZES = contextvars.ContextVar("all sizes", default=False)
 PRECISIONS = "highest", "high", "default"  # of products, from all digits down to what the hardware is fastest at
 PRECISION = contextvars.ContextVar("precision", default=PRECISIONS[0])
 
@@ -17,12 +15,6 @@ PRECISION = contextvars.ContextVar("precision", default=PRECISIONS[0])
 def exactly(exact):
     """Within: whether nothing that is rewritten, derived or lowered may change a bit."""
     return set_within(ONLY_EXACT, exact)
-
-
-def of_all_sizes():
-    """Within: what is rewritten is one of several samples of a program of symbolic sizes, so that nothing is decided by
-    how large an array is."""
-    return set_within(ALL_SIZES, True)
 
 
 def multiplying(precision):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core import Lit
+from .core import Constant, Lit
 from .dims import Dim, fit
 from .equality import equal
 from .sample import Unalike
@@ -80,8 +80,9 @@ class SizedNumber:
             raise ArithmeticError(f"{self} has no value for {self.of} = {d}") from None
 
     def __repr__(self) -> str:
-        inner = str(self.of)
-        inner = inner if inner.isidentifier() or "sqrt" in self.form.text else f"({inner})"
+        inner, whole = str(self.of), self.form is NUMBERS[0]
+        plain = inner.isidentifier() or "sqrt" in self.form.text or (whole and self.factor == 1)
+        inner = inner if plain else f"({inner})"
         factor = "" if self.factor == 1 else "-" if self.factor == -1 else f"{self.factor!r}*"
         return self.form.text.format(d=inner, f=factor, k=repr(float(self.factor)))
 
@@ -104,7 +105,23 @@ class SizedLit:
         return f"<{self.value!r}: {self.type!r}>"
 
 
-SIZED = Dim | SizedType | SizedNumber  # what stands for numbers, types and attributes, alone or in tuples
+class SizedFill:
+    """A constant array that holds one number everywhere, of a type of symbolic sizes."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, type: SizedType, value: Any):
+        self.type, self.value = type, value
+
+    def of(self, type: Tensor) -> Constant:
+        """The array where its type is this one."""
+        return Constant(np.full(type.shape, self.value, type.dtype))
+
+    def __repr__(self) -> str:
+        return f"full({self.type},{self.value.item()!r})"
+
+
+SIZED = Dim | SizedType | SizedNumber | SizedFill  # what stands for numbers, types and attributes, alone or in tuples
 
 
 def dims_of(type: Tensor | SizedType) -> tuple[Size, ...]:
@@ -207,9 +224,18 @@ class Forms:
                 return self.size(values)
             if isinstance(first, Tensor):
                 return self.type(values)
+            if isinstance(first, Constant):
+                return self._fill([v.array for v in values])
             if type(first) is float:
                 return self._remembered(values, lambda: self._float(values, np.dtype(float)))
         raise Unalike
+
+    def _fill(self, arrays: Sequence[np.ndarray[Any, Any]]) -> SizedFill:
+        types = tuple([Tensor(a.shape, a.dtype) for a in arrays])
+        found, bits = self.type(types), arrays[0].tobytes()[: arrays[0].itemsize]
+        if not bits or any(a.tobytes() != bits * a.size for a in arrays) or not isinstance(found, SizedType):
+            raise Unalike
+        return SizedFill(found, arrays[0].flat[0])
 
 
 def _short(value: Any) -> str:

@@ -17,21 +17,25 @@ it was decided by the sizes: whoever uses one says for which sizes that holds.
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import Eqn, Func, Lit, Value
+from .dims import solved
 from .equality import same_function
 from .forms import Size, SizedLit, SizedType, Unalike, dims_of
 from .instances import Instances
 from .reading import parse
 from .sample_text import drawn_samples, show_samples, size_names, split_samples
 from .text import show
-from .types import Tensor
+from .types import DTYPES, IRTypeError, Tensor
 from .unify import Pattern, PatternEqn, Unifier
 from .verify import verify
 
 __all__ = ["Generic", "Unalike", "generalised", "parse_generic"]
+
+WORDS = {"nan", "inf", "nanj", "infj", "dense", "full", "sqrt", "type"}  # of the values in texts
 
 
 def parse_generic(text: str, functions: Mapping[str, Any] | None = None) -> Generic:
@@ -52,6 +56,9 @@ def generalised(funcs: Sequence[Func], samples: Sequence[Mapping[str, int]]) -> 
     """
     if not funcs or len(funcs) != len(samples) or any(s.keys() != samples[0].keys() for s in samples):
         raise ValueError("generalised takes a function for each sample, and samples of the same names")
+    for name in samples[0]:
+        if not name.isidentifier() or keyword.iskeyword(name) or name in DTYPES or name in WORDS:
+            raise ValueError(f"{name!r} is no name of a size: it means something else in texts")
     return Generic(Unifier(samples).pattern(tuple(funcs)), samples)
 
 
@@ -124,6 +131,26 @@ class Generic:
         """A result of `func`, or of one of its regions, likewise."""
         found = self._patterns[func].results[k] if func in self._patterns else None
         return found if isinstance(found, SizedLit) else func.results[k]
+
+    def sizes_of(self, types: Sequence[Tensor]) -> dict[str, int]:
+        """The numbers of the names where the parameters are of these types.
+
+        Raises IRTypeError where parameters of these types there are not, or they do not tell all names: only sizes that
+        are affine in one name do, such as n, 2*n or n + 1.
+        """
+        given = [(d, n) for p, t in zip(self.func.params, types) for d, n in zip(self.dims(p), t.shape)]
+        sizes = {name: k for d, n in given for name, k in solved(d, n).items()}
+        wanted = [self.type(p) for p in self.func.params]
+        unknown = [name for name in self.names if name not in sizes]
+        if not unknown:
+            there = [t.at(sizes) if isinstance(t, SizedType) else t for t in wanted]
+            if there == list(types):
+                return sizes
+        elif [t.dtype for t in wanted] == [t.dtype for t in types]:
+            raise IRTypeError(f"{self.func.name}: the sizes of its parameters do not tell {', '.join(unknown)}")
+        raise IRTypeError(
+            f"{self.func.name} takes ({', '.join(map(repr, wanted))}), and is given ({', '.join(map(repr, types))})"
+        )
 
     def at(self, sizes: Mapping[str, int]) -> Func:
         """The function at these sizes, verified; its values are new, its sources those of `func`.

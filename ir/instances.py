@@ -1,17 +1,17 @@
 """A Pattern at given sizes: the functions it is there, made with as little work as there is.
 
-All sizes of a pattern are computed first, by one function written for it; then all types, then all numbers, then the
-equations.
+All sizes of a pattern are computed first, then all types, then all numbers, then the equations.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .core import Eqn, Func, Lit, Value
 from .dims import Dim
-from .forms import SizedLit, SizedNumber, SizedType
+from .forms import SizedFill, SizedLit, SizedNumber, SizedType
 from .types import Tensor
 from .unify import Pattern, PatternEqn, symbolic
 
@@ -73,7 +73,7 @@ class Instances:
         def make(there: _Sized) -> Tensor:
             found = shape(there)
             if min(found) < 0:
-                raise ArithmeticError(f"{type} would be {Tensor.__name__} {list(found)}: a size is negative")
+                raise ArithmeticError(f"{type} would have a negative size: {list(found)}")
             return Tensor(found, dtype)
 
         return make
@@ -101,6 +101,9 @@ class Instances:
         if isinstance(form, SizedType):
             k = self._type(form)
             return lambda there: there.types[k]
+        if isinstance(form, SizedFill):
+            k = self._type(form.type)
+            return lambda there: form.of(there.types[k])
         if isinstance(form, Pattern):
             return self._function(form)
         if isinstance(form, tuple) and symbolic(form):
@@ -154,11 +157,21 @@ class Instances:
         return first.op, self._operands(row.operands), first.attrs, changing, bindings, first.source
 
 
-def evaluator(dims: Sequence[Dim], names: Sequence[str]) -> Callable[..., tuple[int, ...]]:
+def evaluator(dims: Sequence[Dim], names: Sequence[str]) -> Callable[..., list[int]]:
     """A function of the numbers of `names` that gives those of `dims`; ArithmeticError where one is not whole."""
-    whole = [str(d) if all(c.denominator == 1 for c in d.terms.values()) else None for d in dims]
-    parts = [text or f"dims[{k}].at({{{', '.join(f'{n!r}: {n}' for n in names)}}})" for k, text in enumerate(whole)]
-    made: Callable[..., tuple[int, ...]] = eval(
-        f"lambda {', '.join(names)}: ({''.join(f'{p}, ' for p in parts)})", {"dims": dims}
-    )
-    return made
+    order = {n: k for k, n in enumerate(names)}
+    plans: list[Any] = []  # of a polynomial: [(coefficient, positions of its names)]; of others the Dim
+    for d in dims:
+        whole = all(c.denominator == 1 and all(isinstance(u, str) for u in m) for m, c in d.terms.items())
+        plans.append([(int(c), [order[u] for u in m]) for m, c in d.terms.items()] if whole else d)
+
+    def numbers(*given: int) -> list[int]:
+        found = []
+        for plan in plans:
+            if isinstance(plan, Dim):
+                found.append(plan.at(dict(zip(names, given, strict=True))))
+            else:
+                found.append(sum([coefficient * math.prod([given[k] for k in at]) for coefficient, at in plan]))
+        return found
+
+    return numbers

@@ -273,6 +273,9 @@ def _parse_attr(text, lines):
                 return DTYPES[name]
             case ast.Call(func=ast.Name(id="dense")):
                 return _dense(*(read(a) for a in node.args))
+            case ast.Call(func=ast.Name(id="full"), args=[of, number]):
+                t = read(of)
+                return Constant(np.full(t.shape, read(number), t.dtype))
             case ast.Call(func=ast.Name(id="type")):
                 return parse_type(read(node.args[0]))
         raise lines.error(f"cannot read the value {text}", text)

@@ -47,6 +47,14 @@ def size_names(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def has_sizes(text: str) -> bool:
+    """Whether types of a text have names of sizes, as far as they can be read."""
+    try:
+        return bool(size_names(text))
+    except ValueError:
+        return False
+
+
 def drawn_samples(names: Iterable[str]) -> list[dict[str, int]]:
     """Samples for these names: as many as tell expressions of them apart, the same at each call."""
     ordered = sorted(names)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
+# whether what is optimised is to be compared with the same at other sizes: then no number is computed of a size
+OF_ALL_SIZES = contextvars.ContextVar("of_all_sizes", default=False)
 
 
 @contextlib.contextmanager

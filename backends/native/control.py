@@ -8,6 +8,7 @@ from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.drawing import draw
 from ...ir.ops.shape import dynamic_update_slice, reshape
+from ...ir.sample import decide
 from .code import IndexForm, llvm_type
 from .drawing import drawn_state, emit_draw
 from .interrupts import PERIOD, asks, work
@@ -60,7 +61,8 @@ def emit_loop(region, eqn):
 
     region.flush()
     plan = blocks(body, len(state)) if region.strips(attrs) else None
-    hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body, region.nest.PARTS), 1)
+    hearing = region.nest.hearing if decide("whether a signal has come", asks(attrs)) else None
+    cost = max(work(body, region.nest.PARTS), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))
     each = hearing is not None and plan is None and not inner

@@ -42,7 +42,7 @@ def meeting(read, written, loops):
         return None
     c, terms = read.plus(written, -1)
     if terms:
-        return None
+        return SAME if by_rows(c, terms, written, loops) else None
     if c == 0:
         return SAME
     steps = [(written.multiple(name), n) for name, n in loops]
@@ -50,6 +50,14 @@ def meeting(read, written, loops):
         return None
     found = set(solutions(c, sorted(range(len(steps)), key=lambda k: -steps[k][0]), steps, {}))
     return APART if not found else found.pop() if len(found) == 1 else None
+
+
+def by_rows(c, terms, written, loops):
+    """Whether offsets that differ by c and multiples of names are a number of rows apart, whatever the names are, and
+    the loops stay within a row: what is read is written by the same trip, or by none."""
+    row, steps = math.gcd(*(n for _, n in terms)), [(written.multiple(name), n) for name, n in loops]
+    within = all(s > 0 for s, _ in steps) and sum(s * (n - 1) for s, n in steps) < row
+    return c % row == 0 and within and not {name for name, _ in terms} & {name for name, _ in loops}
 
 
 def solutions(c, order, steps, sofar):
@@ -173,7 +181,8 @@ class Fused:
                 return ()
             axis, n = first.loops[k]
             low, high = bounds if bounds and k == 0 else ("0", str(n))
-            if mask is not None and self.SKIPS and first.lane is None and axis == first.x.type.ndim - 1 and n >= mask_skip.LEAST:
+            last = axis == first.x.type.ndim - 1 and self.SKIPS
+            if mask is not None and first.lane is None and last and n >= mask_skip.LEAST:
                 index = first.index(self.names)[:-1]
                 mask_skip.stretches(
                     code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along)

@@ -8,11 +8,14 @@ arguments are as they were.
 """
 
 from ...ir.ops.control import loop
+from ...ir.ops.indexing import SCATTERS
+from ...ir.ops.shape import dynamic_update_slice
 
 PERIOD = 1 << 25  # bound: work between two questions: equations run, rows counted by their length; some 10 to 300 ms
 LONG = 1 << 27  # bound: work from which a nest is long
 UNKNOWN = 100  # bound: trips that a loop without a bound is taken to make
 ROW = 16  # bound: elements of a row that are as much work as an equation
+STORED = {dynamic_update_slice: 1, **dict.fromkeys(SCATTERS.values(), 2)}  # store -> which operand it stores
 SYMBOLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch",
     "PyErr_NormalizeException",
@@ -85,9 +88,12 @@ done:
 def work(func, parts=1):
     """Equations that a function runs, rows and loops counted for what they are.
 
-    parts: of an equation, ROW of which are counted without rounding, a polynomial in sizes.
+    parts: of an equation; ROW of them are counted without rounding, and of a store what it stores, a polynomial in
+    sizes.
     """
-    rows = lambda eqn: sum(parts + r.type.size * parts // ROW for r in eqn.results)
+    stores = STORED if parts == ROW else {}
+    size = lambda eqn, r: (eqn.operands[stores[eqn.op]] if eqn.op in stores else r).type.size
+    rows = lambda eqn: sum(parts + size(eqn, r) * parts // ROW for r in eqn.results)
     alone = lambda eqn: rows(eqn) + sum(work(region, parts) for region in eqn.regions())
     return sum(loop_work(eqn.attrs, parts) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
 

@@ -33,16 +33,15 @@ import numpy as np
 
 from ...ir.dims import Dim
 from ...ir.sample import Unalike
-from .build import LOCK, address, has_symbol
-from .code import memory_type
-from .debug_lines import DebugMetadata, asked_for, nest_name
+from .build import LOCK, has_symbol, machine_code
+from .debug_lines import asked_for, nest_name
 from .direct import UNLOCKED, accepted, builtin_function, in_order
 from .interrupts import ROW
-from .interrupts import TEXT as HEARD
 from .legal import emitted
-from .nest import ATTRIBUTES, ON_STACK
+from .nest import ON_STACK
 from .size_entry import SYMBOLS, sized_entry
-from .size_text import LARGEST, Computed, agrees, filled, fitted_to, unified_lines
+from .size_module import module_text
+from .size_text import LARGEST, Computed, agrees, fitted_to, unified_lines
 
 
 class SampledNest:
@@ -89,10 +88,10 @@ def fixed_parts(nest):
     return nest.buffers, kinds, scratched, nest.long, nest.constants, code.declared, code.defined
 
 
-def numbers(nest):
+def size_numbers(nest):
     """What hangs on the sizes beside the lines, in one order: shapes, scratch memory, what is taken for granted."""
     shapes = [n for t, array in nest.kinds() if array for n in t.shape]
-    return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs, nest.work]
+    return [*shapes, *(size for _, _, size in nest.scratched), *nest.proofs]
 
 
 class SizeFreeNest:
@@ -105,12 +104,16 @@ class SizeFreeNest:
             raise Unalike("a loop takes other memory at one size than at another")
         self.head = unified_lines([n.code.head for n in nests], fitted)
         self.lines = unified_lines([n.code.spelled() for n in nests], fitted)
-        rows = [numbers(n) for n in nests]
+        rows = [size_numbers(n) for n in nests]
         if len({len(row) for row in rows}) != 1:
             raise Unalike("at one size more is taken for granted than at another")
         self.numbers = [fitted(found) for found in zip(*rows, strict=True)]
         if None in self.numbers:
-            raise Unalike("a number hangs on the sizes in no way that is known")
+            found = [row[self.numbers.index(None)] for row in rows]
+            raise Unalike(f"a number hangs on the sizes in no way that is known: {found}")
+        # threads are a matter of speed: where work is no expression of the sizes, most of it decides
+        work = [n.work - UNLOCKED * ROW for n in nests]
+        self.much = fitted(tuple(work)) or max(work)
         self.known = self.ranges(samples)
         self.conditions = self.all_conditions()
         if not all(map(self.covers, samples)):
@@ -133,7 +136,7 @@ class SizeFreeNest:
         axes = sum(t.ndim for t, array in kinds if array)
         proofs = len(self.nest.proofs)
         sizes = [d - 1 for d in self.numbers[: axes + len(self.nest.scratched)] if isinstance(d, Dim)]
-        whole = [d for d in self.numbers[-1 - proofs : -1] if isinstance(d, Dim)]
+        whole = [d for d in self.numbers[len(self.numbers) - proofs :] if isinstance(d, Dim)]
         narrow = []
         for line in (*self.head, *self.lines):
             for slot in () if isinstance(line, str) else line[1].values():
@@ -184,7 +187,7 @@ class SizeFreeNest:
     def is_at(self, nest, sizes):
         """Whether the text and the numbers of a nest are those of this one at some sizes."""
         lines, others = [*self.head, *self.lines], [*nest.code.head, *nest.code.spelled()]
-        found = numbers(nest)
+        found = size_numbers(nest)
         try:
             return (
                 len(lines) == len(others)
@@ -197,32 +200,13 @@ class SizeFreeNest:
             return False
 
     # -- machine code ------------------------------------------------------------------------------
-    def text(self, lines=None):
-        """The module, as `Nest.text`."""
-        nest, sizes = self.nest, {name: f"%s{k}" for k, name in enumerate(self.names)}
-        debug = nest.place is not None and (asked_for() if lines is None else lines)
-        metadata = DebugMetadata(nest.place) if debug else None
-        suffix = metadata.location if debug else lambda place: ""
-        computed = Computed(sizes, "d")
-        head = [filled(line, computed.slot) for line in self.head]
-        texts = [filled(line, computed.slot) for line in self.lines]
-        body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(texts, nest.code.places, strict=True)]
-        near, far = self.memory()
-        allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
-        params = [f"i64 {s}" for s in sizes.values()]
-        params += [f"ptr noalias %p{n}" for n in range(len(nest.buffers))]
-        params += [f"ptr noalias align 64 {name}" for name, _, _ in far]
-        gives, hear = ("i1", ["i1 %hear"]) if nest.long else ("void", [])
-        block = "\n".join(["entry:", *allocated, *computed.lines, *head, *body])
-        function = f"define {gives} @nest({', '.join([*params, *hear])}) #0 {{\n{block}\n}}"
-        declared = nest.code.declared | computed.declared
-        parts = [*nest.constants, *(declared[name] for name in sorted(declared)), *nest.code.defined.values()]
-        text = "\n".join([*parts, function, self.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, ""])
-        return text if metadata is None else metadata.module(text)
+    def text(self, lines=None, forms=True):
+        """The module, as `Nest.text`. forms: whether there is one for short rows where that pays."""
+        return module_text(self, asked_for() if lines is None else lines, forms)
 
     def memory(self):
         """Scratch memory as (pointer, dtype, elements): what is on the stack of @nest, and what is given to it."""
-        first, near, far, room = len(self.numbers) - 1 - len(self.nest.proofs), [], [], ON_STACK
+        first, near, far, room = len(self.numbers) - len(self.nest.proofs), [], [], ON_STACK
         sizes = self.numbers[first - len(self.nest.scratched) : first]
         for (name, dtype, _), size in zip(self.nest.scratched, sizes, strict=True):
             if isinstance(size, Dim) or size * dtype.itemsize > room:
@@ -239,8 +223,8 @@ class SizeFreeNest:
             shapes.append(tuple(next(dims) for _ in t.shape) if array else None)
         computed = Computed({name: f"%s{k}" for k, name in enumerate(self.names)}, "e")
         scratch = [size * dtype.itemsize for _, dtype, size in far]
-        much = self.numbers[-1] - UNLOCKED * ROW
-        return sized_entry(self.names, self.residues, shapes, self.conditions, scratch, computed, much, self.nest.long)
+        found = self.residues, shapes, self.conditions, scratch
+        return sized_entry(self.names, *found, computed, self.much, self.nest.long)
 
     @functools.cached_property
     def function(self):
@@ -249,8 +233,7 @@ class SizeFreeNest:
         if missing:
             raise Unalike(f"this Python shows no {missing[0]}")
         with LOCK:
-            place, _ = address(self.text(), "direct")
-            return builtin_function(place, nest_name(self.nest.place), self.known)
+            return builtin_function(machine_code(self.text()), nest_name(self.nest.place), self.known)
 
     def __call__(self, *objects):
         return self.function(*objects)

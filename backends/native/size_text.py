@@ -26,7 +26,7 @@ TAKING = {
 LARGEST = 1 << 62  # bound: of the numbers that sizes are in
 
 
-class Slot:
+class SizeSlot:
     """A number of a type of LLVM's that hangs on the sizes. form: of FLOATS, None for an integer."""
 
     def __init__(self, dim, type, form=None):
@@ -39,7 +39,7 @@ class Slot:
     def literal(self, sizes):
         """As LLVM writes the number that it is for these sizes."""
         n = self.dim.at(sizes)
-        return str(n) if self.form is None else spelled(FLOATS[self.form][0](NUMPY[self.type](n)))
+        return str(n) if self.form is None else hex_float(FLOATS[self.form][0](NUMPY[self.type](n)))
 
 
 NUMPY = {"double": np.float64, "float": np.float32}
@@ -50,6 +50,11 @@ FLOATS = {
         lambda x: type(x)(1) / x,
         lambda v: 1 / v,
         "{out}.x = sitofp i64 {n} to {t}\n  {out} = fdiv {t} 1.0, {out}.x",
+    ),
+    "2/x": (
+        lambda x: type(x)(2) / x,
+        lambda v: 2 / v,
+        "{out}.x = sitofp i64 {n} to {t}\n  {out} = fdiv {t} 2.0, {out}.x",
     ),
     "sqrt(x)": (
         np.sqrt,
@@ -65,7 +70,7 @@ FLOATS = {
 }
 
 
-def spelled(x):
+def hex_float(x):
     return "0x" + struct.pack(">d", float(x)).hex().upper()
 
 
@@ -75,7 +80,7 @@ def fitted_to(samples):
 
 
 def unified_lines(texts, fitted):
-    """Lines of each sample -> [line, or (words, {place in it: Slot})]. fitted: of `fitted_to`."""
+    """Lines of each sample -> [line, or (words, {place in it: SizeSlot})]. fitted: of `fitted_to`."""
     if len({len(lines) for lines in texts}) != 1:
         raise Unalike("the machine code of a loop has more instructions at one size than at another")
     return [unified(row, fitted) for row in zip(*texts, strict=True)]
@@ -116,7 +121,7 @@ def slot(words, k, found, fitted):
             if all(of(NUMPY[type](n)) == v for n, v in zip(sizes, values, strict=True)):
                 dim = fitted(tuple(sizes))
                 if isinstance(dim, Dim):
-                    return Slot(dim, type, form)
+                    return SizeSlot(dim, type, form)
     raise Unalike(f"a float hangs on a size in no way that is known: {where}")
 
 
@@ -127,7 +132,7 @@ def whole_slot(values, type, fitted, where):
     bits = int(type[1:])
     if not all(-(1 << (bits - 1)) <= v < 1 << (bits - 1) for v in values) or bits > 64:
         raise Unalike(f"a number that hangs on the sizes wraps: {where}")
-    return Slot(dim, type)
+    return SizeSlot(dim, type)
 
 
 def taken_type(words, k):
@@ -176,7 +181,7 @@ class Computed:
         return self.known[unknown]
 
     def slot(self, slot):
-        """The register of a Slot."""
+        """The register of a SizeSlot."""
         n = self.whole(slot.dim)
         if slot.type == "i64":
             return n
@@ -193,8 +198,8 @@ class Computed:
         return self.known[slot.key]
 
 
-def filled(line, value):
-    """A unified line as text. value: Slot -> how it is written."""
+def filled_line(line, value):
+    """A unified line as text. value: SizeSlot -> how it is written."""
     if isinstance(line, str):
         return line
     words, slots = line

@@ -13,8 +13,9 @@ symbolic sizes is called (`size_free.py`).
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.sample import Decisions, deciding
+from . import direct
 from .fuse import Fused
-from .interrupts import ROW, is_long, loop_work
+from .interrupts import LONG, ROW, loop_work, outermost_loops
 from .nest import Nest
 from .region import RegionEmitter, supported
 from .scatter import SCATTERS
@@ -141,8 +142,12 @@ class SizedNest(Nest):
     def __init__(self, op, types, attrs, exact=False, followed=None):
         self.made_from, self.proofs = (op, tuple(types), tuple(attrs.items()), exact), []
         self.scratched = []
-        self.work, self.long = loop_work(attrs, ROW), is_long(attrs)
-        self.once = attrs["trips"] == 1 and attrs["test"] is None
+        self.work, self.once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
+        # with loops it may run for long at some size; without, it is refused where it would
+        loops = not self.once or any(True for _ in outermost_loops(attrs["body"]))
+        self.long = loops and direct.refusal() is None
+        if not self.long:
+            self.proofs.append(LONG * ROW - self.work)
         with deciding(Decisions(followed)) as log:
             super().__init__(op, types, attrs, exact=exact, long=self.long)
         log.finish()

@@ -25,6 +25,7 @@ from ...ir.ops.shape import (
     transpose,
     with_element,
 )
+from ...ir.sample import decide
 from ...ir.types import Tensor
 
 LARGEST = 64  # bound: rows and columns
@@ -38,8 +39,10 @@ def looped(eqn):
         return made(eqn.op, types, tuple(eqn.attrs.items()), known) if types[0].size and types[2].size else None
     if eqn.op is recurrence:
         return made(eqn.op, types, tuple(eqn.attrs.items()))
-    small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
-    return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in FUSED and small else None
+    if eqn.op not in FUSED or not all(t.ndim == 2 and t.size for t in types):
+        return None
+    small = decide("matrices by loops", max(n for t in types for n in t.shape) <= LARGEST)
+    return made(eqn.op, types, tuple(eqn.attrs.items())) if small else None
 
 
 @functools.lru_cache(256)

@@ -8,6 +8,7 @@ from ...ir.core import Builder, map_regions
 from ...ir.ops.control import loop
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.shape import iota
+from ...ir.sample import decide
 from ..native.stages import free, in_stages, stands_alone
 from .looped import FUSED, looped
 from .nests import nest_of
@@ -65,8 +66,9 @@ def inner(eqn):
         return nest_of(eqn) is not None
     if free(eqn) or eqn.effect:
         return False
-    if eqn.op is dot_general and multiplications(eqn) > PRODUCT and "@" in (product_call(eqn, "", "") or ""):
-        return False
+    if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
+        if decide("a product by NumPy", multiplications(eqn) > PRODUCT):
+            return False
     return stands_alone(eqn)
 
 

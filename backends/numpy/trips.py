@@ -7,6 +7,7 @@ functions that run on the host.
 import numpy as np
 
 from ...ir.ops.control import groups, loop
+from ...ir.sample import decide
 from .any_size import at_most
 from .emit import is_hosted, is_loop_free
 from .matrices import is_solved, is_substituted
@@ -24,8 +25,10 @@ def by_python(eqn):
     if eqn.op is not loop or eqn.attrs["trips"] is None or eqn.attrs["test"] is not None or nest_of(eqn) is not None:
         return False
     body = eqn.attrs["body"]
-    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results) or any(map(is_hosted, body.eqns))
-    return rows and at_most(eqn.attrs["trips"] * body.count(), MOST) and is_loop_free(body, has_statements)
+    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results)
+    rows = decide("rows of NumPy's", rows) or any(map(is_hosted, body.eqns))
+    few = rows and decide("few trips", at_most(eqn.attrs["trips"] * body.count(), MOST))
+    return few and is_loop_free(body, has_statements)
 
 
 def has_statements(eqn):

@@ -122,12 +122,12 @@ class Program:
 
     def take_compiled(self, other, fits):
         """Be that of the signatures of another Program whose types fit, by what has been compiled there."""
-        for asked, made in list(other.known.items()):
-            if fits([type_of(x()) if isinstance(x, type) else Tensor(*x) for x in asked]):
+        for sort, made in list(other.known.items()):
+            if fits([type_of(x()) if isinstance(x, type) else Tensor(*x) for x in sort]):
                 made.__wrapped__.owner[0] = self
                 if not self.known:
                     self.first = made
-                self.known[asked] = made
+                self.known[sort] = made
 
     def forget(self):
         """Hold nothing that was compiled."""

@@ -16,6 +16,7 @@ from ..ops.elementwise import (
 )  # fmt: skip
 from ..pattern import holes, literals
 from ..rewrite import RuleSet
+from ..setting import OF_ALL_SIZES
 from ..types import SMALL
 
 ALGEBRA = RuleSet("algebra")
@@ -55,7 +56,7 @@ def over(a, b):
 def usual(a):
     """Whether a step with this literal overflows for no number that its neighbours do not overflow for, as good as
     ever."""
-    return 1e-30 < np.abs(a.value) < 1e30
+    return 1e-30 < np.abs(a.value) < 1e30 and not OF_ALL_SIZES.get()
 
 
 def opposite(k, l):
@@ -158,6 +159,8 @@ def divide_by_multiple(a, b, x):
 @rule(f / k, cases=[{"k": v} for v in (2.0, -0.25, 4.0, 3.0)], never=[{"k": 3.0}])
 def divide_by_power_of_two(f, k):
     """Its reciprocal is exact, so x / 2^n and x * 2^-n round alike."""
+    if OF_ALL_SIZES.get():
+        return None
     return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and is_normal_factor(1
         / k.value) and is_normal_factor(k.value) else None
 

@@ -1,19 +1,16 @@
 """Equations on known numbers become numbers, computed by the op's own NumPy body."""
 
-import contextvars
-
 import numpy as np
 
 from ..core import Constant, Lit, Value
-from ..exactness import ALL_SIZES
 from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or
 from ..ops.shape import constant, iota
 from ..pattern import Pat, holes
 from ..rewrite import RuleSet
+from ..setting import OF_ALL_SIZES
 from ..types import type_of
 
 SMALL = 64  # bound: elements of an array that may be computed while compiling
-OF_ALL_SIZES = contextvars.ContextVar("of_all_sizes", default=False)  # whether a size may be another in a program alike
 
 SAME_OF_SPLAT = (reduce_and, reduce_or, reduce_max, reduce_min, argmax, argmin)
 
@@ -43,15 +40,12 @@ def array(x):
     """The small array x is known to be, or None."""
     if x.type.size > SMALL or OF_ALL_SIZES.get() and x.type.size > 1 and not is_constant(x):
         return None
-    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is constant:
-        return x.eqn.attrs["value"].array
-    if x.type.shape and ALL_SIZES.get():  # it may be of the size of an argument
-        return None
     if isinstance(x, Lit):
         return np.full(x.type.shape, x.value)
-    if isinstance(x, Value) and x.eqn is not None:
-        if x.eqn.op is iota:
-            return iota.body(**x.eqn.attrs)
+    if is_constant(x):
+        return x.eqn.attrs["value"].array
+    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is iota:
+        return iota.body(**x.eqn.attrs)
     return None
 
 

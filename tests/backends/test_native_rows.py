@@ -305,3 +305,45 @@ def test_frames_that_are_read_often_lie_in_memory():
         assert ("llvm.smin" in nest.text()) != stored
         (got,) = guarded(nest, eqn, [cells])
         np.testing.assert_array_equal(got, f(cells))
+
+
+def whole_rows(a, k):
+    for i in range(len(a)):
+        a[i] = a[i] - 0.5 * a[k[i]]
+    return a
+
+
+def parts_of_rows(a, k):
+    for i in range(len(a)):
+        a[i, 1:4] = a[i, 1:4] * a[k[i], 1:4] + a[k[i] - 1, 1:4]
+    return a
+
+
+def shifted_rows(a, k):
+    for i in range(len(a)):
+        a[i, 1:] = a[i, 1:] - 0.5 * a[k[i], :-1]
+    return a
+
+
+def turned_rows(a, k):
+    for i in range(len(a)):
+        a[i] = a[i] - 0.5 * a[k[i], ::-1]
+    return a
+
+
+def columns_by_data(a, k):
+    for i in range(len(a)):
+        a[:, i] = a[:, i] - 0.5 * a[:, k[i]]
+    return a
+
+
+@pytest.mark.parametrize(("function", "in_place"), [(whole_rows, True), (parts_of_rows, True), (shifted_rows, False), (turned_rows, False), (columns_by_data, False)])
+def test_rows_from_rows_that_may_be_the_same(function, in_place):
+    """A row is computed where it lies from rows that are it or others, element by element, but not from their other elements."""
+    rng = np.random.default_rng(0)
+    compiled = jit(function, engine="numpy")
+    for k in (np.arange(6), rng.integers(0, 6, 6), np.full(6, 3), np.arange(6)[::-1].copy()):
+        a = rng.normal(size=(6, 6))
+        ((nest, _),) = nests(function, a, k)
+        assert ("alloca double" not in nest.text()) == in_place
+        np.testing.assert_allclose(compiled(a.copy(), k), function(a.copy(), k), rtol=1e-13)

@@ -33,11 +33,15 @@ DTYPES = "f8", "f8", "f4", "i8", "i4"
 
 
 class NestProgram:
-    """text: of a function of two matrices, two vectors, integers that are indices of the vectors, and a number."""
+    """text: of a function of two matrices, two vectors, integers that are indices of the vectors, and a number.
 
-    def __init__(self, seed):
+    sizes: (rows, columns), if not random ones.
+    """
+
+    def __init__(self, seed, sizes=None):
         r = self.r = random.Random(seed)
-        self.n, self.m, self.whole = r.randint(1, 12), r.randint(1, 12), False
+        drawn, self.whole = (r.randint(1, 12), r.randint(1, 12)), False
+        self.n, self.m = sizes or drawn
         self.dtype = r.choice(DTYPES)
         self.whole = self.dtype[0] == "i"
         kinds = [self.plane, self.plane, self.plane, self.line, self.line, self.steps, self.near_cells, self.near_cells]

@@ -63,7 +63,7 @@ def draw(rng):
             text = text[:at] + rng.choice(names[text[at + 1]]) + text[at + 3 :]
         lines.append(f"    t{k} = {text}")
         names[kind].append(f"t{k}")
-    result = ", ".join(f"t{k}" for k in range(len(lines)) if rng.random() < 0.4 or k == len(lines) - 1)
+    result = ", ".join(f"1.0 * t{k}" for k in range(len(lines)) if rng.random() < 0.4 or k == len(lines) - 1)
     return f"{TOOLS}\ndef f(v, m, s, x):\n" + "\n".join(lines) + f"\n    return ({result},)\n"
 
 

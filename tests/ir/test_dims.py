@@ -73,5 +73,6 @@ def test_samples_that_leave_several_whole_divisions_tell_none(text):
 def test_what_no_expression_tells_is_not_found():
     assert fit([3, 1, 4, 1, 5, 9], SAMPLES[:6]) is None
     assert fit([min(s["n"], 40) for s in SAMPLES], SAMPLES) is None
+    assert fit([s["n"] % 7 for s in SAMPLES[:5]], SAMPLES[:5]) is None  # and n - 7*((n + 1)//8) - 7, at more samples than these
     assert fit([37, 38], SAMPLES[:2]) is None  # two samples tell no line from others
     assert fit([5, 6, 7], [{"n": 1}, {"n": 1}, {"n": 1}]) is None

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...backends.numpy import callable_of, identifier
 from ...ir.core import Func, Lit, Value
+from ...ir.generic import Generic, parse_generic
+from ...ir.sample_text import has_sizes
 from ...ir.text import parse, show
 from ...ir.types import type_of
 from ...ir.verify import verify
@@ -21,12 +23,13 @@ from ..values.array import Traced, wrap
 from ..values.storage import current_trace
 
 NUMBERS = (bool, int, float, complex)
+KEPT = 64  # bound: combinations of shapes whose function is kept
 
 
-def from_ir(text: str | Func, functions: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+def from_ir(text: str | Func | Generic, functions: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """The function that a text of the IR describes, such as `print(f.ir(x))` shows; docs/ir_text.md is its grammar.
 
-    text:      a function of the IR, or the text of one.
+    text:      a function of the IR, or the text of one; of symbolic sizes too, such as f64[n,64].
     functions: what `<name>` stands for in it, of the equations that call Python's functions; those of scipy.special
                are known.
 
@@ -35,6 +38,9 @@ def from_ir(text: str | Func, functions: Mapping[str, Any] | None = None) -> Cal
     tuple, or None. Called as it stands it runs as generated NumPy; `jit` compiles it, `grad`, `vmap` and the others
     transform it, and in a compiled function it is part of the program. Its attribute `.func` is the function of the
     IR: `print(f.func)` is the text, `wengert.ir.pipeline.run(f.func)` optimises it, and `from_ir` of that runs it.
+
+    Where sizes are names, the shapes of the arguments tell them, and each call runs the function of its sizes; `.func`
+    is that of the first sample, and `.generic` the `wengert.ir.generic.Generic` itself.
 
     Raises TextError, a TypeError, with the line and column where the text means nothing.
 
@@ -49,24 +55,56 @@ def from_ir(text: str | Func, functions: Mapping[str, Any] | None = None) -> Cal
     >>> f(x), jit(f)(x), grad(f)(x)
     (np.float64(14.0), np.float64(14.0), array([2., 4., 6.]))
     """
-    if not isinstance(text, str | Func):
+    if not isinstance(text, str | Func | Generic):
         raise TypeError(f"from_ir takes a text or a function of the IR, got {type(text).__name__}")
+    if isinstance(text, str) and has_sizes(text):
+        text = parse_generic(text, functions)
+    if isinstance(text, Generic):
+        return sized_function(text)
     func = verify(text if isinstance(text, Func) else parse(text, functions))
     signature = parameters_of(func)
     plain = NumPyForm(func)
+    made: Any = lambda *args, **kwargs: called(plain, signature, signature.bind(*args, **kwargs).args)
+    return dressed(made, func, signature, show(func, sources=False))
+
+
+def dressed(made, func, signature, text):
+    made.__name__ = made.__qualname__ = func.name
+    made.__doc__, made.__signature__, made.func = text, signature, func
+    return made
+
+
+def called(plain, signature, given):
+    """The results of a NumPyForm on arguments, or of its function within a trace."""
+    func, trace = plain.func, current_trace()
+    operands = [as_parameter(x, p, name, trace) for x, p, name in zip(given, func.params, signature.parameters)]
+    results = plain(operands) if trace is None else map(wrap, trace.build.inline(func, operands))
+    results = tuple(results)
+    return results[0] if len(results) == 1 else results or None
+
+
+def sized_function(generic):
+    """The function that a Generic is: each call's is that of the sizes of its arguments."""
+    signature, forms = parameters_of(generic.func), {}
 
     def described(*args, **kwargs):
         given = signature.bind(*args, **kwargs).args
-        trace = current_trace()
-        operands = [as_parameter(x, p, name, trace) for x, p, name in zip(given, func.params, signature.parameters)]
-        results = plain(operands) if trace is None else map(wrap, trace.build.inline(func, operands))
-        results = tuple(results)
-        return results[0] if len(results) == 1 else results or None
+        types = tuple(type_given(x, p) for x, p in zip(given, generic.func.params))
+        if types not in forms:
+            if len(forms) >= KEPT:
+                forms.clear()
+            forms[types] = NumPyForm(generic.at(generic.sizes_of(types)))
+        return called(forms[types], signature, given)
 
-    made: Any = described
-    made.__name__ = made.__qualname__ = func.name
-    made.__doc__, made.__signature__, made.func = show(func, sources=False), signature, func
-    return made
+    described.generic = generic
+    return dressed(described, generic.func, signature, str(generic))
+
+
+def type_given(x, param):
+    """The type of an argument; of Python's numbers, that of the parameter."""
+    if type(x) in NUMBERS and not param.type.shape:
+        return param.type
+    return value_of(x).type if isinstance(x, Traced) else type_of(x)
 
 
 def parameters_of(func):

@@ -10,15 +10,27 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
+import re
 
+from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
 from ..capture.capture import Kind
 from ..capture.signature import kind_of_type
 from ..capture.size_forms import CapturedForm
+from ..common.errors import WengertError
 from ..program.specialisation import Specialisation
-from . import size_facts
 from .sampling import Unsampled, kinds_at, version_at
-from .size_facts import Unresolved, resolved_facts, shown_sizes
+from .size_facts import (
+    Unresolved,
+    difference,
+    fact_holds,
+    moduli,
+    resolved_facts,
+    shown_fact,
+    shown_sizes,
+    told_already,
+)
 from .size_names import (
     ALONE,
     LEAST,
@@ -29,7 +41,11 @@ from .size_names import (
     first_samples,
 )
 
-TRIES = 24  # bound: traces for one family
+TRIES = 32  # bound: traces for one family
+WIDEST = 16  # bound: remainders of one name that are all tried
+CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
+ROUNDS = 4  # bound: times that its range is narrowed
+WORD = re.compile(r"\w+")
 FAILURES = 8  # bound: sizes at which a trace fails or is another program, until there is no family
 
 
@@ -48,8 +64,14 @@ def family(entry, observed):
         raise NoFamily(str(error)) from None
     finder = Finder(entry, names, [kind_at(entry, k, t) for k, t in enumerate(observed[0])])
     try:
-        return SizeFamily(finder, finder.found())
-    except (Unalike, Unresolved) as error:
+        made = SizeFamily(finder, finder.found())
+        if any(len(residues) < k for _, k, residues in made.ranges.residues):
+            finder.cover(made.divisors)
+            made = SizeFamily(finder, finder.samples)
+        if not all(map(made.verifies, made.between())):
+            raise NoFamily("what its sizes become at some is not what they become at others")
+        return made
+    except (Unalike, Unresolved, WengertError) as error:
         raise NoFamily(str(error)) from None
 
 
@@ -60,11 +82,14 @@ def kind_at(entry, k, type):
 
 
 class Finder:
-    """Finds the sizes at which a function is one program."""
+    """Finds sizes at which a function is one program with what it is at the last size seen."""
 
     def __init__(self, entry, names, kinds):
         self.entry, self.names, self.kinds = entry, names, kinds
-        self.samples, self.failed, self.reason, self.tries = [], [], "", 0
+        self.samples, self.failed, self.reason, self.traces = [], [], "", 0
+        self.base = names.seen[-1]
+        self.above, self.below = dict.fromkeys(self.base, 0), dict.fromkeys(self.base, math.inf)  # ends, left out
+        self.steps = dict.fromkeys(self.base, 1)
 
     def sample(self, sizes):
         """The Sample at these sizes; Unsampled where there is none."""
@@ -73,43 +98,55 @@ class Finder:
 
     def found(self):
         """The samples, as many as tell what sizes are, whose programs are alike."""
+        if not self.tried(self.base):
+            raise NoFamily(self.reason)
         for sizes in first_samples(self.names.seen):
-            if not self.tried(sizes):
-                raise NoFamily(self.reason)
-        wanted = ALONE + 2 * (len(self.names.names) - 1)
-        for steps in self.strides():
-            for sizes in candidates(self.names.seen, wanted, steps):
-                if len(self.samples) >= wanted or self.tries >= TRIES or len(self.failed) >= FAILURES:
+            self.tried(sizes)
+        for step in (1, *self.strides()):
+            self.stride(step)
+            for _ in range(ROUNDS):
+                self.fill()
+                if not self.exclude_failed():
                     break
-                if sizes not in self.failed and all(s.sizes != sizes for s in self.samples):
-                    self.tried(sizes)
-            if len(self.samples) >= wanted:
-                break
-        self.exclude_failed()
-        if len(self.samples) < wanted - 1:
-            raise NoFamily(self.reason or "too few sizes are to be had at which it could be tried")
-        return self.samples
+            if self.enough():
+                return self.samples
+        raise NoFamily(self.reason or "its facts hold at too few sizes")
+
+    def enough(self):
+        return len(self.samples) >= ALONE + 2 * (len(self.base) - 1)
 
     def strides(self):
-        """The steps between sizes to be tried: 1, then those between the sizes seen."""
-        yield dict.fromkeys(self.names.names, 1)
-        steps = {n: self.step(n) for n in self.names.names}
-        if any(s > 1 for s in steps.values()) and self.failed:
-            first = self.names.seen[0]
-            near = lambda s: all((s[n] - first[n]) % steps[n] == 0 for n in steps)
-            self.samples = [s for s in self.samples if near(s.sizes)]
-            self.failed = [s for s in self.failed if near(s)]
-            yield steps
+        """Steps between sizes that leave remainders alone: those of the sizes seen, then small powers of two."""
+        steps = [math.gcd(*(s[n] - self.base[n] for s in self.names.seen)) for n in self.base]
+        return [s for s in dict.fromkeys((min(steps), 2, 4)) if s > 1]
 
-    def step(self, name):
-        first = self.names.seen[0][name]
-        return max(1, math.gcd(*(s[name] - first for s in self.names.seen)))
+    def stride(self, step):
+        """Go on with sizes that differ by multiples of a step from those seen last."""
+        self.steps = dict.fromkeys(self.base, step)
+        near = lambda sizes: all((n - self.base[name]) % step == 0 for name, n in sizes.items())
+        self.samples = [s for s in self.samples if near(s.sizes)]
+        self.failed = [s for s in self.failed if near(s)]
+        self.exclude_failed()
+
+    def fill(self):
+        """Try more sizes until there are enough samples."""
+        seen = [s for s in self.names.seen if self.within(s)]
+        for sizes in candidates(seen, self.base, self.below, self.steps):
+            if self.enough() or self.traces >= TRIES or len(self.failed) >= FAILURES:
+                return
+            if self.within(sizes) and sizes not in self.failed and all(s.sizes != sizes for s in self.samples):
+                self.tried(sizes)
+
+    def within(self, sizes):
+        return all(self.above[n] < k < self.below[n] for n, k in sizes.items())
 
     def tried(self, sizes):
-        """Whether one more sample is like those there are."""
-        if self.samples and not all(size_facts.fact_holds(f, sizes) for f in size_facts.told_already(self.samples[0])):
+        """Whether there is a sample at these sizes that is like the first one."""
+        if any(s.sizes == sizes for s in self.samples):
+            return True
+        if self.samples and not self.has_facts(sizes):
             return False
-        self.tries += 1
+        self.traces += 1
         try:
             sample = self.sample(sizes)
             why = self.samples and self.unlike(sample)
@@ -122,53 +159,79 @@ class Finder:
         self.samples.append(sample)
         return True
 
+    def has_facts(self, sizes):
+        """Whether what the first trace has asked of sizes of arguments would be answered alike at these sizes."""
+        return all(fact_holds(f, sizes) for f in told_already(self.samples[0]))
+
     def unlike(self, sample):
-        """Why a sample is not of one program with those there are."""
-        why = size_facts.difference(self.samples[0], sample)
-        if why is not None:
+        """Why a sample is not of one program with the first one; None where it is."""
+        first = self.samples[0]
+        if (why := difference(first, sample)) is not None:
             return why
-        both = [self.samples[0], sample]
-        if sample.version.func.count() != both[0].version.func.count():
-            return f"it is another program at {shown_sizes(sample.sizes)} than at {shown_sizes(both[0].sizes)}"
+        if sample.version.func.count() != first.version.func.count():
+            return f"it is another program at {shown_sizes(sample.sizes)} than at {shown_sizes(first.sizes)}"
         return None
 
     def exclude_failed(self):
-        """Leave out samples until no size at which the function failed is between them."""
+        """Narrow the ends until no size at which the function failed is between samples -> whether there was one."""
+        narrowed = False
         for failed in self.failed:
-            while self.encloses(failed):
-                name, keep = self.side(failed)
-                if name is None:
-                    raise NoFamily(self.reason)
-                self.samples = [s for s in self.samples if keep(s.sizes[name])]
+            inside = Ranges([s.sizes for s in self.samples]).encloses(failed)
+            if inside and self.within(failed) and self.has_facts(failed):
+                self.cut(failed)
+                narrowed = True
+        return narrowed
 
-    def encloses(self, sizes):
-        inside = Ranges([s.sizes for s in self.samples]).has(sizes)
-        return inside and all(size_facts.fact_holds(f, sizes) for f in size_facts.told_already(self.samples[0]))
-
-    def side(self, failed):
-        """(a name, which numbers of it stay) so that all sizes seen do, and a failed one does not."""
+    def cut(self, failed):
+        """Leave out a size, and all that are further from those seen last, in the name that leaves most samples."""
+        kept = []
         for name, n in failed.items():
-            seen = [s[name] for s in self.names.seen]
-            if max(seen) < n:
-                return name, lambda k, n=n: k < n
-            if min(seen) > n:
-                return name, lambda k, n=n: k > n
-        return None, None
+            keep = operator.lt if self.base[name] < n else operator.gt
+            if self.base[name] != n:
+                kept.append((sum(keep(s.sizes[name], n) for s in self.samples), name, keep))
+        if not kept:
+            raise NoFamily(self.reason)
+        _, name, keep = max(kept, key=lambda k: k[:2])
+        n = failed[name]
+        self.samples = [s for s in self.samples if keep(s.sizes[name], n)]
+        if keep is operator.lt:
+            self.below[name] = min(n, self.below[name])
+        else:
+            self.above[name] = max(n, self.above[name])
+
+    def cover(self, divisors):
+        """Try sizes that leave remainders which no sample has left yet, one name at a time."""
+        for name, k in divisors:
+            for residue in range(min(k, WIDEST)):
+                at = [s.sizes for s in self.samples]
+                if self.traces < TRIES and all(s[name] % k != residue for s in at):
+                    low, high = (end(s[name] for s in at) for end in (min, max))
+                    fitting = (n for n in range(low, high) if n % k == residue)
+                    found = next((n for n in fitting if (n - low) % self.steps[name] == 0), None)
+                    if found is not None:
+                        self.tried({**self.base, name: found})
 
 
 class Ranges:
     """What sizes samples span: of each name the least and largest, and the remainder that all share; of each two
-    names, which is larger."""
+    names, which is larger. divisors: (name, number by which sizes are divided), whose remainders have been seen."""
 
-    def __init__(self, samples):
+    def __init__(self, samples, divisors=()):
         self.least = {n: min(s[n] for s in samples) for n in samples[0]}
         self.largest = {n: max(s[n] for s in samples) for n in samples[0]}
         first = samples[0]
         self.steps = {n: math.gcd(*(s[n] - first[n] for s in samples)) for n in first}
         self.orders = {order(s) for s in samples}
+        self.residues = [(name, k, {s[name] % k for s in samples}) for name, k in divisors]
 
     def has(self, sizes):
-        return order(sizes) in self.orders and all(
+        """Whether a program found at the samples is that of these sizes."""
+        seen = all(sizes[name] % k in residues for name, k, residues in self.residues)
+        return seen and order(sizes) in self.orders and self.encloses(sizes)
+
+    def encloses(self, sizes):
+        """Whether sizes are among those that samples span."""
+        return all(
             self.least[n] <= k <= self.largest[n] and (k - self.least[n]) % max(self.steps[n], 1) == 0
             for n, k in sizes.items()
         )
@@ -197,8 +260,9 @@ class SizeFamily:
         at = [s.sizes for s in samples]
         self.generic = generalised([s.version.func for s in samples], at)
         self.captured = CapturedForm([s.version.captured for s in samples], at)
+        self.divisors = divisors_of(self)
         self.verified = list(at)
-        self.ranges = Ranges(at)
+        self.ranges = Ranges(at, self.divisors)
         self.rules = samples[0].version.rules
 
     @property
@@ -207,7 +271,7 @@ class SizeFamily:
 
     def holds(self, sizes):
         """Whether the facts do at these sizes."""
-        return all(size_facts.fact_holds(f, sizes) for f in self.facts)
+        return all(fact_holds(f, sizes) for f in self.facts)
 
     def serves(self, types):
         """{name: number} of a call of these types, where the program of symbolic sizes is its program; else None."""
@@ -233,9 +297,19 @@ class SizeFamily:
             wider = [sizes, *self.beyond(sizes, factor)]
             if all(map(self.verifies, wider)):
                 self.verified += wider
-                self.ranges = Ranges(self.verified)
+                self.ranges = Ranges(self.verified, self.divisors)
                 return self.ranges.has(sizes)
         return False
+
+    def between(self):
+        """A few sizes that are served, between the samples."""
+        ranges = self.ranges
+        columns = [range(ranges.least[n], ranges.largest[n] + 1, max(ranges.steps[n], 1)) for n in self.names.names]
+        places = range(max(map(len, columns)))
+        rows = [[c[k * (2 * i + 1) % len(c)] for i, c in enumerate(columns)] for k in places]
+        rows = [dict(zip(self.names.names, row)) for row in rows]
+        served = [s for s in rows if self.ranges.has(s) and self.holds(s) and s not in self.verified]
+        return served[1 :: max(1, len(served) // CHECKED)][:CHECKED]
 
     def beyond(self, sizes, factor):
         """The ends of the range that has these sizes too, so many times as large where they are above it."""
@@ -257,10 +331,10 @@ class SizeFamily:
             sample = self.finder.sample(sizes)
         except Unsampled:
             return False
-        if size_facts.difference(self.samples[0], sample) is not None:
+        if difference(self.samples[0], sample) is not None:
             return False
         try:
-            if {size_facts.shown_fact(f) for f in resolved_facts([*self.samples, sample])} != set(self.told_facts()):
+            if {shown_fact(f) for f in resolved_facts([*self.samples, sample])} != set(self.told_facts()):
                 return False
         except Unresolved:
             return False
@@ -269,7 +343,7 @@ class SizeFamily:
 
     def told_facts(self):
         """The facts, as text."""
-        return [size_facts.shown_fact(f) for f in self.facts]
+        return [shown_fact(f) for f in self.facts]
 
     def texts(self):
         """For a reader: a line for each name, then the relations between sizes."""
@@ -278,11 +352,23 @@ class SizeFamily:
         for name, (leaf, axis) in self.names.names.items():
             facts = [t for t, f in zip(self.told_facts(), self.facts) if name in f.left.names | f.right.names]
             read = f"{called[leaf]}.shape[{axis}]"
-            step = self.names.dims[leaf][axis] - _symbol(name)
+            step = self.names.dims[leaf][axis] - Dim.symbol(name)
             read += f" - {step}" if step.terms else ""
             lines.append(", ".join([f"{name}: {read}", *facts, self.ranges.shown(name)]))
         return lines + self.names.relations(called)
 
 
-def _symbol(name):
-    return size_facts.Dim.symbol(name)
+def divisors_of(family):
+    """{(name, number)} of whole divisions in what sizes have become: (n + 1)//4."""
+    dims = dims_in(family.captured.parts)
+    found = re.findall(r"\(?([^()]*)\)?//(\d+)", str(family.generic) + "".join(map(str, dims)))
+    shown = {(name, int(k)) for text, k in found for name in family.names.names if name in WORD.findall(text)}
+    return sorted(shown | moduli(family.samples))
+
+
+def dims_in(form):
+    """The Dims within a form of what is captured."""
+    if isinstance(form, Dim):
+        return [form]
+    parts = form.values() if isinstance(form, dict) else getattr(form, "parts", ())
+    return [d for p in parts for d in dims_in(p)]

@@ -36,8 +36,8 @@ def limits(text):
         found = re.fullmatch(r"(\d+)(kb|mb|gb)?", part.lower())
         if found is None or not int(found[1]):
             raise ValueError(
-                f"{VARIABLE}={text!r} is no limit\n  Write how many traces of a function are kept, as 1000, or how many "
-                "bytes they may take, as 2GB, or both."
+                f"{VARIABLE}={text!r} is no limit\n  Write how many traces of a function are kept, as 1000, or how "
+                "many bytes they may take, as 2GB, or both."
             )
         traces, size = (
             (traces, int(found[1]) * UNITS[found[2]]) if found[2] else (int(found[1]), size)
@@ -106,8 +106,8 @@ class Kept:
     def lines(self):
         """What `explain` says."""
         traces, size = limits(os.environ.get(VARIABLE, ""))
-        text = f"{self.count} trace(s) that no call has used lately; {traces} of a function are kept, or {size >> 20} MB"
-        return [f"  let go       {text}"] if self.count else []
+        kept = f"{traces} of a function are kept, or {size >> 20} MB of them"
+        return [f"  let go       {self.count} trace(s) that no call has used lately; {kept}"] if self.count else []
 
 
 def digest_of(entry, types):

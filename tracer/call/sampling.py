@@ -14,8 +14,7 @@ from ...autodiff import checkpoints
 from ...ir.core import Func
 from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
-from ...ir.rules.fold import OF_ALL_SIZES
-from ...ir.setting import set_within
+from ...ir.setting import OF_ALL_SIZES, set_within
 from ...ir.types import Tensor
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY

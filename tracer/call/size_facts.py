@@ -3,6 +3,7 @@ and which facts a call has to share."""
 
 from __future__ import annotations
 
+import math
 import operator
 from fractions import Fraction
 
@@ -87,6 +88,19 @@ def resolved_facts(samples):
     for dim in samples[0].asked.params:
         put(dim, "a computation")
     return list(found.values())
+
+
+def moduli(samples):
+    """{(name, number)}: the remainders of names by which sizes are told apart that show in the programs."""
+    known = {name: Dim.of(d) for name, d in reads_of(samples).items() if d is not None}
+    dims = [substituted(d, known) for d in samples[0].asked.used] + [*known.values()]
+    return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names}
+
+
+def modulus(dim):
+    """What the names of a Dim are a remainder of, where it divides."""
+    quotients = [u for m in dim.terms for u in m if isinstance(u, Quotient)]
+    return math.lcm(1, *(q.divisor * modulus(q.of) for q in quotients))
 
 
 def always_holds(fact):

@@ -131,17 +131,26 @@ def first_samples(seen):
     return without_repetition([ordered[0], ordered[-1], ordered[len(ordered) // 2]])[:FIRST]
 
 
-def candidates(seen, count, steps=None):
-    """Sizes to be tried beside those seen, without end: the ends of what they span and twice that, then in between,
-    those first that leave other remainders. steps: {name: the step between sizes of it, all of them at first}."""
-    steps = steps or dict.fromkeys(seen[0], 1)
-    least = {name: min(s[name] for s in seen) for name in seen[0]}
-    largest = {name: beyond(least[name], max(s[name] for s in seen), steps[name]) for name in seen[0]}
+def candidates(seen, base, below, steps):
+    """Sizes to be tried beside those seen: the ends of what they span and twice that, then in between, those first that
+    leave other remainders.
+
+    base: sizes from which all are a multiple of `steps` away; below: {name: what sizes are less than}.
+    """
+    lower = {n: min(s[n] for s in seen) for n in base}
+    least = {n: k + (base[n] - k) % steps[n] for n, k in lower.items()}
+    most = {n: max(s[n] for s in seen) for n in base}
+    ends = {n: (beyond(k, most[n], steps[n]), ending_at(k, below[n], steps[n])) for n, k in least.items()}
+    largest = {n: min(both) for n, both in ends.items()}
     yield from corners(least, largest)
-    columns = {name: sizes_between(least[name], largest[name], steps[name]) for name in least}
-    most = max(map(len, columns.values()))
-    for k in range(most):  # names at places of their own, so that no two grow alike
-        yield {name: c[(k + 2 * i * k + i) % len(c)] for i, (name, c) in enumerate(columns.items())}
+    columns = {n: sizes_between(least[n], largest[n], steps[n]) for n in base}
+    for k in range(max(map(len, columns.values()))):  # names at places of their own, so that no two grow alike
+        yield {n: c[(k + 2 * i * k + i) % len(c)] for i, (n, c) in enumerate(columns.items())}
+
+
+def ending_at(least, below, step):
+    """The largest size of a step that is less than another; math.inf where nothing is."""
+    return below if below == math.inf else least + max(below - 1 - least, 0) // step * step
 
 
 def beyond(least, most, step):

@@ -92,7 +92,7 @@ def at_least_zero(count, ddof):
     """max(count - ddof, 0)."""
     if not hasattr(count, "type"):
         return np.maximum(count - ddof, 0)
-    return np.maximum(fresh(count) - ddof, 0).value
+    return count if type(ddof) is int and not ddof else np.maximum(fresh(count) - ddof, 0).value
 
 
 def mean_dtype(dtype):

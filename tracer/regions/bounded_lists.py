@@ -31,6 +31,7 @@ from .builtins import check
 from .container_changes import GROWS as HINT
 from .lending import borrowed, lend
 from .rows import PLAIN
+from .sized_calls import tell_items
 
 
 class GivenUp(CannotRoll):
@@ -314,6 +315,7 @@ class BoundedList:
         root = trace.root
         root.growing = {k: v for k, v in root.growing.items() if k != id(self.owner)}
         self.owner[:] = [*self.head, *(self.form.item(row) for row in rows)]
+        tell_items(self.owner)
 
     def settled(self):
         """The list by value, in a trace that begins again."""

@@ -28,7 +28,7 @@ from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
-from ..values.sizes import sized_shape
+from ..values.sizes import SizedRange, sized_shape
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import Variant
@@ -328,6 +328,8 @@ def length_hint(x, default=0, /):
 def len_(x, /):
     if type(x) is TracedArray and asking() is not None and x.shape:
         return sized_shape(x)[0]
+    if type(x) is SizedRange:
+        return x.count()
     return x.shape[0] if type(x) is BoundedArray else builtins.len(x)
 
 

@@ -21,6 +21,7 @@ from .growing import ONWARD, gone_through, shown_whole
 from .loops import RETRY, LoopCapture
 from .rows import RowMemory, RowRoll
 from .run import Run
+from .sized_calls import tell_items
 from .stand_ins import Selected
 from .variants import that_is_there
 
@@ -40,6 +41,7 @@ def collect(items, body, number, flat=False, test=None):
     if captured(items) and (test is None or kept is not None):
         items = Selected(items, kept) if kept is not None else items
         found = Collect(items, body, number).run()
+        tell_items(found)
     else:
         found = [body(x) for x in items if test is None or test(x)]
     return own(in_one_list(found) if flat else found)

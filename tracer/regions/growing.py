@@ -26,6 +26,7 @@ from .counting import CountedList, CountsIn
 from .fixpoint import LAST
 from .lengthening import Lengthened, begin_as_before, prove, remember_growth, undo
 from .rows import RowMemory
+from .sized_calls import tell_items
 from .stand_ins import Counting
 from .variants import that_is_there
 
@@ -126,6 +127,7 @@ class Grown:
         """Give the list its items, in the trace around the loop."""
         items = [x for row in self.rows.items() for x in row]
         self.rows.share(items, self.count)
+        tell_items(items)
         extend(self.owner, items)
 
     def refused(self, why):

@@ -126,7 +126,7 @@ def scanned(line, k):
 def as_listed(x, plain=False):
     """The Listed of a list or tuple of many numbers, some of them traced if not `plain`; of anything else itself."""
     if type(x) is SizedRange:
-        return x.plain
+        return x.shown()
     if type(x) not in (list, tuple) or len(x) <= MANY:
         return x
     for first in (0, 1):

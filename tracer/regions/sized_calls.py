@@ -8,6 +8,7 @@ make at once of sizes alone are equations here. All other code pins.
 
 import functools
 import math
+import operator
 import types
 
 import numpy as np
@@ -30,8 +31,8 @@ from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, sized
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
 HOLDING = {tuple, list, dict, set, frozenset, zip, enumerate, map, filter, iter, reversed, sum, sorted, any, all, bool}
-HOLDING |= {isinstance, issubclass, type, callable, getattr, hasattr, setattr, super, property, next, slice, len}
-HOLDING |= {abs, round, divmod, pow, math.prod, functools.reduce}
+HOLDING |= {min, max, isinstance, issubclass, type, callable, getattr, hasattr, setattr, super, property, next, slice}
+HOLDING |= {len, abs, round, divmod, pow, math.prod, functools.reduce}
 MODULES = ("_operator", "itertools", "_functools")  # all of which do
 CONTAINERS = (list, dict, tuple, set, frozenset)
 MAKING = {np.zeros, np.ones, np.empty, np.full, np.linspace, np.broadcast_to, np.tile, np.repeat}
@@ -72,7 +73,7 @@ def called_with_sizes(f, made, /, *args, **kwargs):
         out = made(*args, **kwargs)
     else:
         out = with_numbers(f, made, args, kwargs)
-    if sized or is_traced(given) or isinstance(getattr(f, "__self__", None), Traced):
+    if sized or f is len or is_traced(given) or isinstance(getattr(f, "__self__", None), Traced):
         return result_of(f, out)
     return out
 
@@ -106,9 +107,8 @@ def with_numbers(f, made, args, kwargs):
     plain, named = [plain_sizes(x) for x in args], {k: plain_sizes(x) for k, x in kwargs.items()}
     if is_method(f) or is_of_numpy(f) and is_traced([*plain, *named.values()]):
         return made(*plain, **named)
-    if type(f) is types.FunctionType or type(f) is types.BuiltinFunctionType:
-        if f in MAKING:
-            return call_function(f, tuple(plain), named)
+    if is_of_numpy(f) and f in MAKING:
+        return call_function(f, tuple(plain), named)
     why = f"{getattr(f, '__name__', type(f).__name__)}() is given it"
     return made(*[plain_sizes(x, why) for x in args], **{k: plain_sizes(x, why) for k, x in kwargs.items()})
 
@@ -157,6 +157,12 @@ def result_of(f, x):
     return x
 
 
+def tell_items(items):
+    """A list that a captured loop has made, and that is known beside what the program gives, must not hang on sizes."""
+    if (asked := asking()) is not None and not all(map(is_traced, items)):
+        asked.tell(Met("items", len(items)))
+
+
 def refilled(items, found):
     items[:] = found
     return items
@@ -183,7 +189,7 @@ def size(a, axis=None):
 ASKED = {np.shape, np.size}
 
 
-@takes(int)
+@takes(int, operator.index, math.floor, math.ceil, math.trunc)
 def int_of(x=0, /):
     return x
 

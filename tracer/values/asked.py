@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 
-from ...ir.core import Func, Lit, Value
+from ...ir.core import Lit, Value
 from ...ir.dims import Dim
+from ...ir.passes.settle import settle
 from ..common.emit import INT64
 from ..common.frames import locate
 from .array import ASKING
@@ -73,6 +74,7 @@ class SizesAsked:
         self.reads, self.events, self.refused = [], [], None
         self.dims = {}  # value -> what each of its sizes is
         self.params = {}  # Dim -> (the value that stands for it in the program, its number)
+        self.used = set()  # Dims that show in the program, as numbers or by such values
 
     def begin(self, params):
         """A trace starts, or starts again; params: the values of the dynamic arguments."""
@@ -93,6 +95,7 @@ class SizesAsked:
 
     def param(self, dim, number):
         """The value in the outermost trace that stands for a size."""
+        self.used.add(dim)
         if dim not in self.params:
             root = current_trace().root
             value = Value(INT64, None, "size")
@@ -112,9 +115,7 @@ class SizesAsked:
             return func
         numbers = [number for _, number in self.params.values()]
         known = {p: Lit(n, p.type) for p, n in zip(func.params[-count:], numbers, strict=True)}
-        for e in func.eqns:
-            e.operands = tuple([known.get(x, x) for x in e.operands])
-        return Func(func.name, func.params[:-count], func.eqns, [known.get(r, r) for r in func.results])
+        return settle(func, known)
 
 
 def asking():

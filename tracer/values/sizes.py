@@ -80,11 +80,11 @@ def plain_sizes(x, why=None):
     is nothing that several traces would tell."""
     kind = type(x)
     if kind is Size:
-        return x.pinned(why) if why else x.number
+        return x.pinned(why) if why else x.shown()
     if kind is slice:
         return slice(*(plain_sizes(k, why) for k in (x.start, x.stop, x.step)))
     if kind is SizedRange:
-        return x.unseen() if why else x.plain
+        return x.unseen() if why else x.shown()
     if not has_sizes(x):
         return x
     if kind is dict:
@@ -246,6 +246,11 @@ class Size(TracedScalar):
         """It as an integer that the program computes with."""
         return TracedScalar(self._value, int)
 
+    def shown(self):
+        """The number, which is to show in the program."""
+        self.asked().used.add(self.dim)
+        return self.number
+
     def pinned(self, why):
         """The mere number."""
         self.asked().tell(Pin(self.dim, self.number, why))
@@ -356,8 +361,21 @@ class SizedRange:
                 b.pinned("the bound of a range that is gone through item by item")
         return self.plain
 
+    def shown(self):
+        """The range, for a captured loop, in which it shows."""
+        for b in self.bounds:
+            plain_sizes(b)
+        return self.plain
+
+    def count(self):
+        """How many items it has, as user code holds that."""
+        start, stop, step = (0, self.bounds[0], 1) if len(self.bounds) == 1 else (*self.bounds, 1)[:3]
+        if type(step) is not int or step < 1:
+            return len(self.unseen())
+        return (stop - start + (step - 1)) // step if start <= stop else 0
+
     def __iter__(self):
-        return iter(self.unseen())
+        yield from self.unseen()  # told when the first item is asked for
 
     def __getitem__(self, key):
         return self.unseen()[plain_sizes(key, "an index")]
@@ -369,4 +387,4 @@ class SizedRange:
         return len(self.unseen())
 
     def __reversed__(self):
-        return reversed(self.unseen())
+        yield from reversed(self.unseen())

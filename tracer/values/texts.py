@@ -10,6 +10,7 @@ from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced, TracedArray, TracedScalar, fresh
 from .outermost import number_of_key
+from .sizes import integer_of
 from .storage import current_trace
 
 
@@ -18,7 +19,7 @@ class TracedText:
     now."""
 
     def __init__(self, make, values, template):
-        self.make, self.values, self.template = make, held_now(list(values)), template
+        self.make, self.values, self.template = make, held_now([integer_of(x) for x in values]), template
 
     def known(self):
         """The string, of this call's numbers; None where they are not to be known."""

@@ -115,3 +115,59 @@ def test_nothing_in_a_text_is_evaluated(tmp_path):
 def test_what_is_no_text_is_refused():
     with pytest.raises(TypeError, match="takes a text or a function of the IR, got int"):
         from_ir(3)
+
+
+SIZED = """
+func relax(%u: f64[n], %k: i64[]) -> f64[n], f64[] {
+  %0 = loop %k, %u carried=1
+    body: func(%i: i64[], %u: f64[n]) -> f64[n] {
+      %left = slice %u start=[0] stop=[n-2] stride=[1]
+      %right = slice %u start=[2] stop=[n] stride=[1]
+      %sum = add %left, %right
+      %mean = mul 0.5, %sum
+      %new = dynamic_update_slice %u, %mean, 1:i64[]
+      return %new
+    }
+  %1 = reduce_sum %0 axes=[0]
+  %2 = div %1, n
+  return %0, %2
+}
+"""
+
+
+def relaxed(u, k):
+    for _ in range(k):
+        u = np.concatenate([u[:1], 0.5 * (u[:-2] + u[2:]), u[-1:]])
+    return u, u.mean()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jit])
+def test_sizes_are_those_of_the_arguments(way):
+    f = way(from_ir(SIZED))
+    for n in (2, 3, 8, 40, 3):
+        u = np.random.default_rng(n).normal(size=n)
+        (got, mean), (want, average) = f(u, 3), relaxed(u, 3)
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        np.testing.assert_allclose(mean, average, rtol=1e-14)
+
+
+def test_functions_of_symbolic_sizes_are_transformed():
+    f, u = from_ir(SIZED), np.random.default_rng(0).normal(size=(4, 6))
+    slope = grad(lambda u: (f(u, 2)[0] ** 2).sum())
+    np.testing.assert_allclose(slope(u[0]), grad(lambda u: (relaxed(u, 2)[0] ** 2).sum())(u[0]))
+    np.testing.assert_allclose(vmap(lambda u: f(u, 2))(u)[0], [relaxed(row, 2)[0] for row in u])
+    again = from_ir(f.generic)
+    assert again.__doc__ == f.__doc__ == str(f.generic) and f.func is f.generic.func
+    np.testing.assert_allclose(again(u[1], 1)[0], relaxed(u[1], 1)[0])
+
+
+@pytest.mark.parametrize("args, error, words", [
+    ((np.ones(3, np.float32), 1), TypeError, r"takes \(f64\[n\], i64\[\]\), and is given \(f32\[3\], i64\[\]\)"),
+    ((np.ones((3, 3)), 1), TypeError, r"is given \(f64\[3,3\], i64\[\]\)"),
+    ((np.ones(1), 1), ArithmeticError, "would have a negative size"),
+])  # fmt: skip
+def test_arguments_of_no_such_sizes_are_refused(args, error, words):
+    f = from_ir(SIZED)
+    for way in (f, jit(f)):
+        with pytest.raises(error, match=words):
+            way(*args)

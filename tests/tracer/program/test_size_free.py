@@ -5,7 +5,7 @@ import copy
 
 import numpy as np
 import pytest
-from sized import Sized, rows, square, vector, vectors
+from sampled_calls import Sized, rows, square, vector, vectors
 
 from wengert import grad, value_and_grad
 from wengert.ir.dims import Dim

@@ -1,0 +1,41 @@
+"""Random programs of changing sizes as one generated function; `random_sized.py` tries many."""
+
+import ast
+
+import pytest
+import random_sized
+
+from wengert.ir.dims import Dim
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_function_does_what_plain_python_does(seed):
+    assert random_sized.outcome(seed) == "agree"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_many_do(seed):
+    found = random_sized.outcome(seed)
+    assert found == "agree" or found.startswith("none")
+
+
+def test_a_wrong_expression_is_found(monkeypatch):
+    """The comparison can fail: a function that reads one size for another gives other numbers."""
+    made = random_sized.SizeFree.call
+
+    def wrong(self, tests=()):
+        for node in (n for line in self.tree.body[1:] for n in ast.walk(line)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, Dim):
+                node.value = node.value - 1
+        return made(self, tests)
+
+    monkeypatch.setattr(random_sized.SizeFree, "call", wrong)
+    assert any(wrongly(seed) for seed in range(6))
+
+
+def wrongly(seed):
+    try:
+        return not random_sized.outcome(seed).startswith(("agree", "none"))
+    except ValueError:  # shapes that do not fit
+        return True
