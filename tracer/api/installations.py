@@ -25,7 +25,7 @@ from ..regions import (
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
 from ..values import elements, identity, texts
-from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array import Traced, TracedArray, TracedScalar, shape_told
 from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
 from ..values.trace import Trace
@@ -61,7 +61,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (Traced, "real", property(memory.real, doc="The real part.")),
     (Traced, "imag", property(memory.imag, doc="The imaginary part.")),
     (Traced, "device", property(lambda x: "cpu", doc="Where NumPy would hold it.")),
-    (TracedArray, "shape", property(lambda x: x.type.shape, memory.set_shape, doc="Sizes of the axes.")),
+    (TracedArray, "shape", property(shape_told, memory.set_shape, doc="Sizes of the axes.")),
     (TracedArray, "real", property(memory.real, memory.set_real, doc="The real part, a view.")),
     (TracedArray, "imag", property(memory.imag, memory.set_imag, doc="The imaginary part, a view.")),
     (TracedArray, "flat", property(memory.Flat, memory.set_flat, doc=memory.Flat.__doc__)),

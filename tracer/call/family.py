@@ -45,7 +45,8 @@ TRIES = 32  # bound: traces for one family
 WIDEST = 16  # bound: remainders of one name that are all tried
 CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
 ROUNDS = 4  # bound: times that its range is narrowed
-WORD = re.compile(r"\w+")
+NEAR = 80  # bound: letters of what is divided that are looked through for names
+WORD, DIVISION = re.compile(r"\w+"), re.compile(r"//(\d+)")
 FAILURES = 8  # bound: sizes at which a trace fails or is another program, until there is no family
 
 
@@ -360,9 +361,11 @@ class SizeFamily:
 
 def divisors_of(family):
     """{(name, number)} of whole divisions in what sizes have become: (n + 1)//4."""
-    dims = dims_in(family.captured.parts)
-    found = re.findall(r"\(?([^()]*)\)?//(\d+)", str(family.generic) + "".join(map(str, dims)))
-    shown = {(name, int(k)) for text, k in found for name in family.names.names if name in WORD.findall(text)}
+    text = " ".join([str(family.generic), *map(str, dims_in(family.captured.parts))])
+    names, shown = set(family.names.names), set()
+    for found in DIVISION.finditer(text):
+        before = re.split(r"[\[,=:]", text[max(0, found.start() - NEAR) : found.start()])[-1]
+        shown |= {(name, int(found[1])) for name in names & {*WORD.findall(before)}}
     return sorted(shown | moduli(family.samples))
 
 

@@ -5,7 +5,7 @@ import sys
 from ...ir.types import IRTypeError
 from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
-from ..values.asked import asking
+from ..values.asked import refuse_all_sizes
 from ..values.storage import current_trace
 
 # about the tracing, not about the program
@@ -18,8 +18,7 @@ def handled(types=BaseException):
     error = sys.exception()
     if isinstance(error, REFUSALS):
         return ()
-    if (asked := asking()) is not None:
-        asked.refuse("an exception is caught, which may come of a size")
+    refuse_all_sizes("an exception is caught, which may come of a size")
     if isinstance(error, IRTypeError) or any(type(x) is str and "'Traced" in x for x in error.args):
         raise UnsupportedError(message(f"what Python says of this is not known while tracing: {error}", locate()))
     return types

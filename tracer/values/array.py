@@ -5,6 +5,7 @@ which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is Nu
 `weak` set a Python number: immutable, so `s += 1` rebinds where `A += 1` writes.
 """
 
+import math
 import operator
 import sys
 import threading
@@ -16,6 +17,7 @@ from ...ir.types import Tensor
 from ..common.errors import ConcretizationError, LeakError, UnsupportedError, message, with_note
 from ..common.frames import ITERATED, is_ours, locate
 from ..rewriter.converted import unconverted
+from ..rewriter.expressions import HOOK
 from .constants import known
 from .outermost import whole_number
 from .speculate import decide
@@ -29,7 +31,8 @@ WEAK_DTYPES = {
 }
 
 
-ASKING = threading.local()  # .asked: what the present trace tells of sizes, see `sizes`
+ASKING = threading.local()  # .asked: what the present trace tells of sizes, see `asked`
+READING = []  # those of all threads
 OURS = {np.ndarray, float, int, bool, complex, np.float64}  # met at every step, and of no protocol but NumPy's
 
 
@@ -84,7 +87,7 @@ class Traced:
     def known(self):
         """The contents as an ndarray where constants alone decide them, else None."""
         found = known(self.value) if current_trace() is not None else None
-        if found is not None and (asked := getattr(ASKING, "asked", None)) is not None:  # made of sizes, perhaps
+        if found is not None and READING and (asked := getattr(ASKING, "asked", None)) is not None:  # made of sizes?
             asked.refuse("a number that constants of the program decide is asked for")
         return found
 
@@ -158,7 +161,7 @@ class Traced:
 
     @property
     def size(self):
-        return self.type.size
+        return math.prod(shape_told(self, 2))
 
     @property
     def itemsize(self):
@@ -166,7 +169,7 @@ class Traced:
 
     @property
     def nbytes(self):
-        return self.type.size * self.type.dtype.itemsize
+        return math.prod(shape_told(self, 2)) * self.type.dtype.itemsize
 
     def __repr__(self):
         return told_to_us(self, f"<traced {self.type}>")
@@ -204,6 +207,14 @@ def _concrete(x, happened, instead):
         )
     )
     return error
+
+
+def shape_told(x, depth=1):
+    """The shape of a traced value, which an attribute of it is about to tell. Where programs of all sizes are traced,
+    code without hooks that reads it, `depth` frames up, is told of: nobody knows what it decides by it."""
+    if READING and (asked := getattr(ASKING, "asked", None)) is not None and not is_ours(sys._getframe(depth).f_code):
+        asked.read_unseen(x.type.shape)
+    return x.type.shape
 
 
 def told_to_us(x, text):
@@ -280,12 +291,14 @@ class TracedArray(Traced):
     def __len__(self):
         if not self.type.shape:
             raise TypeError("len() of unsized object")
-        return self.type.shape[0]
+        return shape_told(self, 2)[0]
 
     def __iter__(self):
         if not self.type.shape:
             raise TypeError("iteration over a 0-d array")
         frame = sys._getframe(1)
+        if READING and HOOK not in frame.f_code.co_freevars:
+            shape_told(self, 2)
         captured = ITERATED.get(frame.f_code)
         if captured is not None and (found := captured(self, frame)) is not None:
             return found

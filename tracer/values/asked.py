@@ -14,7 +14,7 @@ from ...ir.dims import Dim
 from ...ir.passes.settle import settle
 from ..common.emit import INT64
 from ..common.frames import locate
-from .array import ASKING
+from .array import ASKING, READING
 from .storage import current_trace
 
 LARGEST = 1 << 31  # bound: of a size, so that sums and products of two are known to fit
@@ -84,6 +84,10 @@ class SizesAsked:
     def tell(self, event):
         self.events.append(event)
 
+    def read_unseen(self, shape):
+        """Code without hooks reads a shape: it must be the same in all traces."""
+        self.tell(Met("shape", shape))
+
     def refuse(self, why):
         """No program of other sizes can come of this."""
         self.refused = self.refused or f"{why}, at {locate() or 'a line that is not known'}"
@@ -123,6 +127,12 @@ def asking():
     return getattr(ASKING, "asked", None)
 
 
+def refuse_all_sizes(why):
+    """What is traced now is a program of no other sizes."""
+    if (asked := asking()) is not None:
+        asked.refuse(why)
+
+
 def begin_asking(trace, params):
     """A trace begins; params: the values of its dynamic arguments."""
     if (asked := asking()) is not None and trace.parent is None:
@@ -133,7 +143,9 @@ def begin_asking(trace, params):
 def asked_by(asked):
     """Within, traces of this thread are made for programs of all sizes."""
     before, ASKING.asked = asking(), asked
+    READING.append(asked)
     try:
         yield asked
     finally:
+        READING.remove(asked)
         ASKING.asked = before

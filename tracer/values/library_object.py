@@ -2,6 +2,7 @@
 
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
+from .asked import refuse_all_sizes
 
 
 class LibraryObject:
@@ -11,6 +12,7 @@ class LibraryObject:
     __slots__ = ("_make", "_given", "_like", "_use", "_arrays", "_kept", "_read")
 
     def __init__(self, make, given, like, use, arrays):
+        refuse_all_sizes("an object of a library tells sizes unseen")
         for name, x in zip(self.__slots__, (make, given, like, use, list(arrays), {}, {}), strict=True):
             object.__setattr__(self, name, x)
 

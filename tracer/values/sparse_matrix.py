@@ -21,6 +21,7 @@ from ..common.emit import constant_of
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced, fresh
+from .asked import refuse_all_sizes
 from .storage import current_trace
 
 STORED = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
@@ -68,6 +69,7 @@ class SparseMatrix:
 
     def __init__(self, kind, shape, stored, arrays):
         self.kind, self.shape, self.stored, self.arrays = kind, tuple(shape), stored, tuple(arrays)
+        refuse_all_sizes("a sparse matrix tells its sizes unseen")
 
     @property
     def __class__(self):

@@ -268,6 +268,12 @@ def other_ways_to_ask(x):
     return x.sum() * np.shape(x)[0] / np.size(x) + np.ndim(x) + x.strides[0] + x.nbytes + isinstance(len(x), int) + (type(len(x)) is int)
 
 
+@asks("n != 50", "8*n != 400")
+def asked_by_name(x):
+    n = getattr(x, "shape")[0]  # noqa: B009
+    return x.sum() * (2 if n == 50 else 1) * (2 if operator.attrgetter("nbytes")(x) == 400 else 1) * (2 if x.__len__() == 50 else 1)
+
+
 @asks()
 def length_of_a_range(x):
     return x.sum() * len(range(0, len(x), 2))
@@ -395,6 +401,34 @@ def printed(x):
 @pins("draws random numbers")
 def random(x):
     return x * np.random.default_rng(0).random(len(x))
+
+
+@pins("array_equal() says whether shapes are equal")
+def compared_with_an_array(x):
+    return x.sum() * (2 if np.array_equal(x, np.ones(50)) else 1)
+
+
+without_source = {}
+exec("def reads(x):\n    return x.shape[0] == 50\ndef given(n):\n    return n == 50", without_source)
+
+
+@pins("what it asks of sizes is not the same")
+def read_by_code_without_hooks(x):
+    return x.sum() * (2 if without_source["reads"](x) else 1)
+
+
+@pins("given() is given it")
+def given_to_code_without_hooks(x):
+    return x.sum() * (2 if without_source["given"](len(x)) else 1)
+
+
+class Sub(np.ndarray):
+    pass
+
+
+@pins("instances of a subclass of np.ndarray")
+def of_a_subclass(x):
+    return x.sum() * (2 if x.view(Sub).shape[0] == 50 else 1)
 
 
 STATE = {"n": 0}
