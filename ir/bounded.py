@@ -11,7 +11,7 @@ ENTRIES = 4096  # bound: entries of a table of what can be made again
 K, V = TypeVar("K"), TypeVar("V")
 
 
-class Remembered(dict[K, V]):
+class Limited(dict[K, V]):
     """What can be made again, of which so many are kept: where there are more, the quarter that was put in first goes.
     Only `d[key] = value` looks for that."""
 

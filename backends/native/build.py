@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 
-from ...ir.bounded import Remembered
+from ...ir.bounded import Limited
 from .debug_lines import asked_for, tell_perf
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
@@ -23,7 +23,7 @@ LOADED = 128  # bound: modules that one linker loads
 LOCK = threading.RLock()
 ENGINES = weakref.WeakValueDictionary()  # name of machine code -> a MachineCode that somebody has
 # name -> machine code, of what was compiled in this process, or kept from another
-OBJECTS = Remembered(1 << 8)
+OBJECTS = Limited(1 << 8)
 SYMBOLS = {}  # name of a C function -> its address
 WATCHERS = []  # called with the seconds that LLVM took for each module
 LOGS = []  # sets that receive the name of the machine code of each module asked for
@@ -129,19 +129,29 @@ def engine_for(text, code):
     if made is None:
         optimise_module(llvm, target, module)
         made = target.emit_object(module)
-    declared = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     named = [f.name for f in module.functions if f.name and not f.is_declaration and f.linkage is llvm.Linkage.external]
+    if asked_for():
+        return loaded_for_debuggers(llvm, module, made, named), made
+    declared = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
     library = llvm.JITLibraryBuilder().add_object_img(made).add_current_process()
     for name in filter(has_symbol, declared):
         library.import_symbol(name, SYMBOLS[name])
     for name in named:
         library.export_symbol(name)
-    linked = library.link(LINKER.next(llvm, target), f"{code}-{LINKER.count}")
-    if asked_for() and sys.platform == "linux":
+    return library.link(LINKER.next(llvm, target), f"{code}-{LINKER.count}"), made
+
+
+def loaded_for_debuggers(llvm, module, made, named):
+    """{name of a function: its address}, loaded by MCJIT, which tells gdb of it; it stays as long as the process
+    lives."""
+    engine = immortal(llvm.create_mcjit_compiler(module, target_machine(llvm)))
+    engine.set_object_cache(lambda *_: None, lambda _: made)
+    engine.finalize_object()
+    found = {name: engine.get_function_address(name) for name in named}
+    if sys.platform == "linux":
         sections = llvm.ObjectFileRef.from_data(made).sections()
-        size = sum(section.size() for section in sections if section.is_text())
-        tell_perf({name: linked[name] for name in named}, size)
-    return linked, made
+        tell_perf(found, sum(section.size() for section in sections if section.is_text()))
+    return found
 
 
 def optimise_module(llvm, target, module):

@@ -34,4 +34,4 @@ def test_the_pages_say_the_versions_that_are_required():
         name, _, least = need.partition(">=")
         assert re.search(rf"^\| {name}\b.*\| {re.escape(least)} or newer \|", page, re.M | re.I), need
     assert f"\n## {project['version']}" in log
-    assert set(re.findall(r"WENGERT_[A-Z]+", page)) == {f"WENGERT_{x}" for x in ("CACHE", "DEBUG", "LOG", "PERF", "PROGRESS")}
+    assert set(re.findall(r"WENGERT_[A-Z]+", page)) == {f"WENGERT_{x}" for x in ("CACHE", "DEBUG", "KEEP", "LOG", "PERF", "PROGRESS")}

@@ -40,7 +40,7 @@ from ..program.trace_tree import Untraced
 from ..rules import rules
 from .callee import Callee
 from .inline_hit import Hit, front_code
-from .inline_names import COMMON, Names
+from .inline_names import COMMON, LineNames
 
 
 class MISSING:
@@ -125,7 +125,7 @@ class InlineCache:
         # what the code names stands where Python looks for builtins: a function that is pickled by value takes its
         # globals with it, and nothing that is compiled
         self.globals = {"__builtins__": self.space}
-        self.names = Names(self.space, self.globals)
+        self.names = LineNames(self.space, self.globals)
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
         CACHES.add(self)

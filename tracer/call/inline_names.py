@@ -24,7 +24,7 @@ class NamedLines(list):
     __slots__ = ("names",)
 
 
-class Names:
+class LineNames:
     """Of one namespace: the lines that are gone. space: what the code names; known: its globals."""
 
     def __init__(self, space, known):

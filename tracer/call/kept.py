@@ -23,7 +23,7 @@ ALONE = 4  # bound: traces of a set that stay together
 TOLD = 4096  # bound: traces let go of which `explain` knows when they come again
 # bytes that a trace and an equation of it take, through XLA what comes on top; measured by benchmarks/sizes/memory.py
 TRACE, EQUATION = 1 << 16, 1 << 13
-PROGRAM, COMPILED = 1 << 20, 1 << 15
+PROGRAM, COMPILED = 3 << 19, 1 << 15
 VARIABLE = "WENGERT_KEEP"
 UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
@@ -45,7 +45,7 @@ def limits(text):
     return traces, size
 
 
-class Kept:
+class KeptTraces:
     """Of one Compiled: what was let go, and how much. made: traces since the generations changed last."""
 
     def __init__(self, compiled):
@@ -58,7 +58,7 @@ class Kept:
         traces, size = limits(os.environ.get(VARIABLE, ""))
         young = [v for e in self.compiled.entries.values() for w in e.worlds for v in w.versions]
         many = len(self.compiled.entries) >= 2 * traces
-        if not many and len(young) < max(traces // 2, 1) and sum(map(bytes_of, young)) < size // 2:
+        if not many and len(young) < max(traces // 2, 1) and sum(map(weight_of, young)) < size // 2:
             return False
         self.grow_old(many)
         return True
@@ -114,7 +114,7 @@ def digest_of(entry, types):
     return hash((entry.built, types, repr(entry.static) if entry.static else ""))
 
 
-def bytes_of(version):
+def weight_of(version):
     """What a trace and its programs take in memory, roughly."""
     if version.weight is None or version.weight[0] != version.engine:
         count = version.func.count()

@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from ...ir.bounded import Remembered
+from ...ir.bounded import Limited
 from ...ir.source import COMPILED, PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -34,7 +34,7 @@ OUTERMOST = 16  # bound: functions around a line that are noted
 RETURN = dis.opmap["RETURN_VALUE"]
 CALLERS = 4096  # bound: code of which `called_name` is kept
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
-_internal = Remembered()  # code -> bool
+_internal = Limited()  # code -> bool
 _seen_through = []  # code of functions of libraries that count as ours
 _called = {}  # id of code -> (the code, its `called_name`)
 RAISING = set()  # code of ours that raises for the user

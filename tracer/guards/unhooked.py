@@ -17,7 +17,7 @@ import types
 
 import numpy as np
 
-from ...ir.bounded import Remembered
+from ...ir.bounded import Limited
 from ..common.errors import UnsupportedError, message
 from ..common.frames import GENERATED, internal, locate
 from ..common.origin import is_of_collector, is_user
@@ -44,7 +44,7 @@ ASKED = {
     "__mro_entries__",
 }
 ADVICE = "Call it in a function that is captured, or outside, and pass what it gives as an argument."
-_kinds = Remembered()  # code -> OURS, LIBRARY or STRAY
+_kinds = Limited()  # code -> OURS, LIBRARY or STRAY
 
 
 def kind_of(code):

@@ -13,7 +13,7 @@ import pytest
 
 from wengert import grad, jit
 from wengert.backends.native import build
-from wengert.ir.bounded import Interned, Remembered
+from wengert.ir.bounded import Interned, Limited
 from wengert.ir.core import Lit
 from wengert.ir.types import Tensor
 from wengert.tracer.program.numpy_call import NumPyCall
@@ -280,14 +280,14 @@ def test_objects_that_nobody_has_are_forgotten():
 
 def test_types_are_the_same_object_whatever_was_forgotten():
     held = Tensor((123, 456), "float64")
-    for k in range(3):
+    for _ in range(3):
         Tensor._interned.sweep()
         assert Tensor((123, 456), "float64") is held is Tensor((123, 456), np.dtype("float64"))
     assert Lit(2.5, held) is Lit(2.5, held)
 
 
 def test_what_can_be_made_again_is_kept_up_to_a_number():
-    table = Remembered(8)
+    table = Limited(8)
     for k in range(100):
         table[k] = -k
         assert len(table) <= 8 and table[k] == -k
