@@ -237,6 +237,16 @@ class Ranges:
             for n, k in sizes.items()
         )
 
+    def told_residues(self):
+        """The tests of remainders that not all sizes of the range pass."""
+        texts = []
+        for name, k, residues in self.residues:
+            step, first = self.steps[name], self.least[name]
+            if {(first + step * i) % k for i in range(k)} - residues:
+                found = sorted(residues)
+                texts.append(f"{name} % {k} " + (f"in {tuple(found)}" if len(found) > 1 else f"== {found[0]}"))
+        return texts
+
     def shown(self, name):
         text = f"verified {self.least[name]} to {self.largest[name]}"
         step = self.steps[name]
@@ -335,7 +345,7 @@ class SizeFamily:
         if difference(self.samples[0], sample) is not None:
             return False
         try:
-            if {shown_fact(f) for f in resolved_facts([*self.samples, sample])} != set(self.told_facts()):
+            if [*map(shown_fact, resolved_facts([*self.samples, sample]))] != [*map(shown_fact, self.facts)]:
                 return False
         except Unresolved:
             return False
@@ -343,15 +353,16 @@ class SizeFamily:
         return self.generic.agrees(version.func, sizes) and not self.captured.agrees(version.captured, sizes)
 
     def told_facts(self):
-        """The facts, as text."""
-        return [shown_fact(f) for f in self.facts]
+        """What sizes within the range have to be, as Python's expressions of the names: the facts, and which remainders
+        there have been of numbers by which sizes are divided."""
+        return [*map(shown_fact, self.facts), *self.ranges.told_residues()]
 
     def texts(self):
         """For a reader: a line for each name, then the relations between sizes."""
         called = self.finder.entry.names
         lines = []
         for name, (leaf, axis) in self.names.names.items():
-            facts = [t for t, f in zip(self.told_facts(), self.facts) if name in f.left.names | f.right.names]
+            facts = [t for t in self.told_facts() if name in WORD.findall(t)]
             read = f"{called[leaf]}.shape[{axis}]"
             step = self.names.dims[leaf][axis] - Dim.symbol(name)
             read += f" - {step}" if step.terms else ""
