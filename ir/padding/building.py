@@ -179,7 +179,7 @@ def in_room(generic: Generic, room: Mapping[str, int], zeros: bool = True) -> In
     names = sorted(generic.names)
     with Builder(func.name) as build:
         params = [
-            (p, build.param(Tensor(tuple(d.at(room) if isinstance(d, Dim) else d for d in generic.dims(p)), p.type.dtype), p.hint))
+            (p, build.param(Tensor(tuple(map(Sizes(room, {}).at, generic.dims(p))), p.type.dtype), p.hint))
             for p in func.params
         ]
         sizes = Sizes(room, {n: build.param(COUNTER, n) for n in names})

@@ -56,7 +56,7 @@ def decided(op, ends, dtype):
         return np.zeros((), dtype)[()]
     if op in (and_, mul) and dtype.kind in "biu" and zero:
         return np.zeros((), dtype)[()]
-    if op is or_ and dtype == bool and any(c is not None and c for c in ends):
+    if op is or_ and dtype.kind == "b" and any(c is not None and c for c in ends):
         return np.bool_(True)
     return None
 
@@ -65,7 +65,8 @@ def simple(number):
     """Whether all ways to compute with a number agree: a small whole one, an infinity, NaN."""
     if number.dtype.kind == "c":
         return simple(number.real) and simple(number.imag)
-    return number.dtype.kind in "biu" or not np.isfinite(number) or (number == np.round(number) and abs(number) < SIMPLE)
+    whole = lambda: number == np.round(number) and abs(number) < SIMPLE
+    return number.dtype.kind in "biu" or not np.isfinite(number) or whole()
 
 
 def on_the_host(scope, eqn, *xs):

@@ -1,4 +1,4 @@
-"""Ops that move elements, in room: axes made one or several, starts that hang on sizes, parts put one behind another."""
+"""Ops that move elements, in room: axes made one or several, starts that hang on sizes, parts one behind another."""
 
 import itertools
 
@@ -38,7 +38,7 @@ def lying_as(scope, eqn, x, layout):
                 x = packed(scope, x, a)
             if len(wanted) > 1:
                 x = spread(scope, x, a, wanted)
-    return Roomy(x.value, layout, {a: c for a, c in x.ends.items()}, x.free)
+    return Roomy(x.value, layout, x.ends, x.free)
 
 
 def packed(scope, x, axis):
@@ -61,7 +61,7 @@ def moved(scope, x, axis, factors, apart):
         n, room = broadcast(scope.sizes.scalar(f), shape=near.shape, dims=()), Lit(scope.sizes.at(f), near)
         within = remainder(rest, room if apart else n)
         rest = quotient(rest, room if apart else n)
-        part = mul(within, scale) if isinstance(scale, int) else mul(within, broadcast(scale, shape=near.shape, dims=()))
+        part = mul(within, scale if isinstance(scale, int) else broadcast(scale, shape=near.shape, dims=()))
         place = part if place is None else add(place, part)
         scale = mul(scope.sizes.scalar(f), scale) if apart else scale * scope.sizes.at(f)
     value = take_along(x.value, place, axis)
@@ -163,7 +163,7 @@ def reshape_groups(scope, eqn, x, shape):
     while i < len(before) or j < len(shape):
         ins, outs, have, want = [], [], 1, 1
         while not ins and not outs or have != want:
-            if (i < len(before) and (scope.sizes.at(have) <= scope.sizes.at(want) or j == len(shape))) or j == len(shape):
+            if j == len(shape) or (i < len(before) and scope.sizes.at(have) <= scope.sizes.at(want)):
                 if i == len(before):
                     refuse(eqn, f"{before} elements are not those of {shape}")
                 ins, have, i = [*ins, i], whole_of((have, before[i])), i + 1
@@ -192,8 +192,8 @@ def regrouped(factors, wanted):
             if not left:
                 return None
             f, rest = left[0], left[1:]
-            if isinstance(f, int) and isinstance(w, int) and isinstance(got[0], int) and w % got[0] == 0 and f % (w // got[0]) == 0:
-                f, rest = w // got[0], [f // (w // got[0]), *rest] if f != w // got[0] else rest
+            if all(isinstance(k, int) for k in (f, w, got[0])) and w % got[0] == 0 and f % (w // got[0]) == 0:
+                f, rest = w // got[0], [f // (w // got[0]), *rest]
             got, left = (whole_of((got[0], f)), (*got[1], f)), rest
         made.append(got[1] or (1,))
     return made if not [f for f in left if f != 1] else None

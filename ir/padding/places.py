@@ -29,8 +29,9 @@ def columns(indices):
     """The entries of index vectors, i64 each."""
     wide = indices.value if indices.value.type.dtype == COUNTER.dtype else cast(indices.value, dtype=COUNTER.dtype)
     *batch, n = wide.type.shape
-    whole = [slice_(wide, start=(*[0] * len(batch), k), stop=(*batch, k + 1), stride=(1,) * wide.type.ndim) for k in range(n)]
-    return [reshape(c, shape=tuple(batch)) for c in whole]
+    first, steps = [0] * len(batch), (1,) * wide.type.ndim
+    each = [slice_(wide, start=(*first, k), stop=(*batch, k + 1), stride=steps) for k in range(n)]
+    return [reshape(c, shape=tuple(batch)) for c in each]
 
 
 def vectors(parts):
@@ -58,7 +59,8 @@ def aimed(scope, eqn, x, indices, sizes, mode):
 def axes_of_windows(eqn, x, sizes):
     """(axis of w, axis of x) of those along which windows lie, and whether each window is the whole of it."""
     kept = [a for a in range(len(x.axes)) if a not in eqn.attrs["collapsed"] + eqn.attrs["operand_batch"]]
-    return list(zip(eqn.attrs["offset_dims"], kept, strict=True)), {a for a, d in enumerate(before_dims(x)) if d == sizes[a]}
+    whole = {a for a, d in enumerate(before_dims(x)) if d == sizes[a]}
+    return list(zip(eqn.attrs["offset_dims"], kept, strict=True)), whole
 
 
 @ROOM.rule(gather)
@@ -82,7 +84,8 @@ def scattered(scope, eqn, x, indices, updates):
         scope.plain(eqn, each)
     if indices.axes[-1] is not None:
         refuse(eqn, "index vectors of a length that hangs on sizes")
-    sizes = window_sizes(len(x.axes), before_dims(updates), dims["offset_dims"], dims["collapsed"], dims["operand_batch"])
+    laid = dims["offset_dims"], dims["collapsed"], dims["operand_batch"]
+    sizes = window_sizes(len(x.axes), before_dims(updates), *laid)
     windows, whole = axes_of_windows(eqn, x, sizes)
     if any(updates.axes[d] is not None and a not in whole for d, a in windows):
         refuse(eqn, "windows that hang on sizes are parts of an axis")

@@ -126,11 +126,13 @@ def mapped_over(scope, eqn, *operands):
     given = [_row(x) if flag else x for x, flag in zip(operands, flags, strict=True)]
     body, found = region_in_room(scope, body, given)
     names = true_sizes(scope)
-    values = map_(*names, *[x.value for x in operands], body=body, mapped=(*[False] * len(names), *flags), size=scope.roomy(size))
-    first = plain_axes((size,))
-    return [Roomy(v, (*first, *x.axes), {a + 1: c for a, c in x.ends.items()}) for v, x in zip(values, found, strict=True)]
+    flags = (*[False] * len(names), *flags)
+    values = map_(*names, *[x.value for x in operands], body=body, mapped=flags, size=scope.roomy(size))
+    lies = lambda x: ((*plain_axes((size,)), *x.axes), {a + 1: c for a, c in x.ends.items()})
+    return [Roomy(v, *lies(x)) for v, x in zip(values, found, strict=True)]
 
 
 def _row(x: Roomy) -> Roomy:
     """A row of x; what stands for its value has its type."""
-    return Roomy(Lit(0, x.value.type.like(x.value.type.shape[1:])), x.axes[1:], {a - 1: c for a, c in x.ends.items() if a})
+    ends = {a - 1: c for a, c in x.ends.items() if a}
+    return Roomy(Lit(0, x.value.type.like(x.value.type.shape[1:])), x.axes[1:], ends)

@@ -123,10 +123,6 @@ def recurring(scope, eqn, a, b):
 # -- products --------------------------------------------------------------------------------------
 
 
-def zeros_in(scope, eqn, x, axes):
-    return scope.fill(x, axes, 0, eqn)
-
-
 def finite_end(x, a):
     return a in x.ends and bool(np.isfinite(x.ends[a]))
 
@@ -139,8 +135,9 @@ def product(scope, eqn, x, y):
         if x.axes[i] != y.axes[j]:
             scope.plain(eqn, x, [i])
             scope.plain(eqn, y, [j])
-    x = zeros_in(scope, eqn, x, [i for i, j in zip(cx, cy, strict=True) if not (finite_end(x, i) and is_zero_end(y, j))])
-    y = zeros_in(scope, eqn, y, [j for i, j in zip(cx, cy, strict=True) if not (finite_end(y, j) and is_zero_end(x, i))])
+    pairs = list(zip(cx, cy, strict=True))
+    x = scope.fill(x, [i for i, j in pairs if not (finite_end(x, i) and is_zero_end(y, j))], 0, eqn)
+    y = scope.fill(y, [j for i, j in pairs if not (finite_end(y, j) and is_zero_end(x, i))], 0, eqn)
     axes = [x.axes[i] for i in bx] + [f for i, f in enumerate(x.axes) if i not in cx + bx]
     axes += [f for j, f in enumerate(y.axes) if j not in cy + by]
     return [Roomy(dot_general(x.value, y.value, **scope.attrs(eqn)), axes)]

@@ -168,8 +168,7 @@ class Masks:
 
 
 def filled(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: Any, why: Any) -> Roomy:
-    """x with a number in the tails of some axes: a Python or NumPy number, or a scalar of the program, or numbers of the
-    type of x.
+    """x with a number in the tails of some axes: one of Python or NumPy, a scalar of the program, or an array like x.
 
     why: the equation that asks for it.
     """
