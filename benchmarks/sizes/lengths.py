@@ -6,18 +6,18 @@ and `torch.compile(dynamic=True)`.
     python benchmarks/sizes/lengths.py --decoder          # a text of 40 tokens, from the first call
 
 Each program is called with the lengths 1 to `--most` one by one, and then with `--drawn` of them at random. A row is a
-process of its own, in which NumPy makes the calls first, and again last ("A/A"). A contestant that has taken
-`--seconds` begins no more calls, NumPy too, and what it is compared with are the calls it has made. `jax.jit` compiles
+process of its own, in which NumPy and ours take turns, call by call, and NumPy makes all calls again last ("A/A": less
+than 1 where it was disturbed before). After `--seconds` of one of them no call is begun. `jax.jit` compiles
 for each length, so it has the lengths 1 to `--jax` alone, and torch too (`--jax 0`: neither). `--threads 1`: products
 of matrices by one thread for all, for machines that do other work too.
 
 Columns: `calls` made of those that were asked for; `NumPy` seconds in all; `one by one` and `at random`: our time by
 NumPy's over the same calls (of a gradient: by NumPy's for the value alone); `made`: traces, programs of XLA's, loops by
-LLVM; `worst`: the longest call; `steady`: a call of ours by one of a program for exactly this shape, calls of one shape
-repeated, geometric mean over four lengths, and `drawn`: calls at random near those lengths by the same (`--exact` asks
-for both); `jax`, `torch`: their seconds over the lengths 1 to `--jax`, how many compilations they made, and our seconds
-over the same calls; `wrong`: calls whose values are not NumPy's, or whose gradients are not what differences say,
-or those of the program for the shape.
+LLVM, programs of symbolic sizes, and how often their ranges grew; `worst`: the longest call; `steady`: a call of ours
+by one of a program for exactly this shape, calls of one shape repeated, geometric mean over four lengths, and `drawn`:
+calls at random near those lengths by the same (`--exact` asks for both); `jax`, `torch`: their seconds over the lengths
+1 to `--jax`, how many compilations they made, and our seconds over the same calls; `wrong`: calls whose values are not
+NumPy's, or whose gradients are not what differences say, or those of the program for the shape.
 """
 
 import argparse
@@ -63,7 +63,8 @@ def entered(function, what, wrt):
 class Made(collections.Counter):
     """What has been made for our calls, by kind of event."""
 
-    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "symbolic": "symbolic"}
+    KINDS = {"traced": "traces", "xla compile": "XLA", "nest": "nests", "symbolic": "symbolic",
+        "wider": "wider"}  # fmt: skip
 
     def __enter__(self):
         events.LISTENERS.append(self.hear)
@@ -85,10 +86,9 @@ def measure(name, what, given):
     sizes = lengths(given.most, given.drawn)
     calls = Sequence(name, what, sizes)
     ours = jit(entered(calls.function, what, calls.wrt))
-    plain, values = calls.timed(calls.function, budget=given.seconds)
-    calls.sizes = sizes[: len(plain)]
+    calls.function(*calls.arguments(min(2, len(sizes) - 1)))  # what NumPy does once is done
     with Made() as made:
-        seconds, results = calls.timed(ours, budget=given.seconds)
+        (plain, values), (seconds, results) = calls.together(calls.function, ours, given.seconds)
     calls.sizes = sizes[: len(seconds)]
     again = sum(calls.timed(calls.function)[0]) / sum(plain[: len(seconds)])
     row = {"calls": f"{len(seconds)} of {len(sizes)}", "NumPy": f"{sum(plain[: len(seconds)]):.3g} s"}

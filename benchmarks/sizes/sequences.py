@@ -38,6 +38,19 @@ class Sequence:
             results.append(found)
         return seconds, results
 
+    def together(self, plain, ours, budget=np.inf):
+        """The same of two that take turns, each called with arguments of its own -> the two lists of each, until one
+        has spent the budget."""
+        seconds, results = ([], []), ([], [])
+        while len(seconds[0]) < len(self.sizes) and max(map(sum, seconds)) < budget:
+            for which, call in enumerate((plain, ours)):
+                args = self.arguments(len(seconds[which]))
+                start = time.perf_counter()
+                found = call(*args)
+                seconds[which].append(time.perf_counter() - start)
+                results[which].append(found)
+        return (seconds[0], results[0]), (seconds[1], results[1])
+
     def wrong(self, values, results):
         """Of how many calls the results are not NumPy's `values`, or no gradients of the function."""
         if self.what == "forward":

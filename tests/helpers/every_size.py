@@ -13,9 +13,9 @@ from random_lengths import Program
 
 from wengert import jit
 from wengert.ir.types import Tensor
-from wengert.tracer.call import size_facts
 from wengert.tracer.call.family import NoFamily, family
 from wengert.tracer.call.sampling import Unsampled
+from wengert.tracer.call.size_facts import difference
 from wengert.tracer.program.numpy_call import MISS
 from wengert.tracer.program.size_free import SizeFree, Unalike
 
@@ -106,7 +106,7 @@ def traced_otherwise(found, sizes):
         sample = found.finder.sample(sizes)
     except Unsampled as error:
         return f"there is no trace: {error}"
-    if (differ := size_facts.difference(found.samples[0], sample)) is not None:
+    if (differ := difference(found.samples[0], sample)) is not None:
         return f"other facts: {differ}"
     if not found.generic.agrees(sample.version.func, sizes):
         return f"another program:\n{sample.version.func}\nand not\n{found.generic.at(sizes)}"

@@ -259,10 +259,20 @@ def loss_of(f):
     """The sum of all floats among the results of a program."""
 
     def loss(a, b, c, s):
-        found = jax.tree_util.tree_leaves(f(a, b, c, s))
-        return sum([np.sum(np.sin(x)) for x in found if hasattr(x, "dtype") and x.dtype.kind == "f"], 0.0 * s)
+        total = 0.0 * s
+        for x in numbers_in(f(a, b, c, s)):
+            if isinstance(x, np.ndarray | np.floating) and x.dtype.kind == "f":
+                total = total + np.sum(np.sin(x))
+        return total
 
     return loss
+
+
+def numbers_in(x):
+    """What lies in containers of results."""
+    if isinstance(x, tuple | list):
+        return [y for part in x for y in numbers_in(part)]
+    return numbers_in(list(x.values())) if isinstance(x, dict) else [x]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """`vmap(f, ragged=True)`: a function of one example applied to examples of many lengths, as a loop over them does.
 
-Outside a trace each example is a call of the compiled function, whose programs serve many sizes. In a trace, examples
-of one shape are one batch where nothing is written and nothing else tells their order; the others are called one after
-the other.
+Outside a trace each example is a call of the compiled function, of which a program of symbolic sizes is looked for at
+the first of them. In a trace, examples of one shape are one batch where nothing is written and nothing else tells their
+order; the others are called one after the other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def ragged_vmap(function: Callable[..., Any], in_axes: Any) -> CompiledFunction[
     """The function that `vmap(function, in_axes, ragged=True)` gives."""
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     whole = compiled(_by_shape, function, "vmap", in_axes)
-    one: Any = function if hasattr(function, "compiled") else jit(function)
+    one: Any = function if hasattr(function, "compiled") else jit(function, dynamic=True)
 
     def each(*args: Any, **kwargs: Any) -> Any:
         if current_trace() is not None:
