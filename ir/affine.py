@@ -9,6 +9,7 @@ replacing the latest symbol by its bound first keeps what is known of triangular
 import numpy as np
 
 from .core import Lit, Value
+from .sample import assume
 
 LONGEST = 2**62  # trips that no loop ever makes
 TYPE = np.dtype("i8")  # the integers looked through
@@ -22,6 +23,12 @@ def plus(a, b, times=1):
     for k, n in q.items():
         terms[k] = terms.get(k, 0) + times * n
     return {k: n for k, n in terms.items() if n}, c + times * d
+
+
+def told(extreme, a, b):
+    """The less or the greater of two numbers, which it then is for sizes that change as well."""
+    assume(abs(a - b))
+    return extreme(a, b)
 
 
 def affine_constant(n):
@@ -126,6 +133,7 @@ class Affine:
         if self.exact(a) and self.exact(b):
             low, high = self.between(plus(a, b, -1) if sign > 0 else plus(b, a, -1))
             if low >= 0 or high <= 0:
+                assume(low if low >= 0 else -high)
                 return a if low >= 0 else b
         return self._hull(x, xs, extreme, extreme)
 
@@ -134,11 +142,14 @@ class Affine:
         if not isinstance(b, Lit) or b.value <= 0:
             return None
         low, high = self.interval(a)
-        return None if low is None or low < 0 or high is None else (low, high, int(b.value))
+        if low is None or low < 0 or high is None:
+            return None
+        assume(low)
+        return low, high, int(b.value)
 
     def _rem(self, x, a, b):
         found = self._natural(a, b)
-        return found and self.symbol(x, affine_constant(0), affine_constant(min(found[1], found[2] - 1)))
+        return found and self.symbol(x, affine_constant(0), affine_constant(told(min, found[1], found[2] - 1)))
 
     def _quotient(self, x, a, b):
         found = self._natural(a, b)
@@ -147,8 +158,8 @@ class Affine:
     def _hull(self, x, xs, low, high):
         """x lies between what `low` and `high` make of the bounds of xs."""
         (a, b), (c, d) = map(self.interval, xs)
-        bottom = low(a, c) if None not in (a, c) else None
-        top = high(b, d) if None not in (b, d) else None
+        bottom = told(low, a, c) if None not in (a, c) else None
+        top = told(high, b, d) if None not in (b, d) else None
         return self.symbol(
             x, None if bottom is None else affine_constant(bottom), None if top is None else affine_constant(top)
         )
@@ -196,7 +207,11 @@ class Affine:
         a, b = map(self.form, eqn.operands)
         if not (self.exact(a) and self.exact(b)):
             return None
-        return OUTCOMES[eqn.op.name](*self.between(plus(a, b, -1)))
+        low, high = self.between(plus(a, b, -1))
+        found = OUTCOMES[eqn.op.name](low, high)
+        if found is not None:  # the same as long as neither end changes its side of 0
+            assume(*(int(abs(end) - bool(end)) for end in (low, high) if abs(end) != np.inf))
+        return found
 
 
 FORMS = {  # op -> (the affine forms, a result, the operands) -> its form, or None

@@ -186,7 +186,7 @@ def _is_whole(dim: Dim) -> bool:
     return True
 
 
-def solved(dim: Dim | int, number: int) -> dict[str, int]:
+def name_solved(dim: Dim | int, number: int) -> dict[str, int]:
     """The name in an affine form of one name, and the number of it at which the form is `number`; empty for other
     forms, and where there is no whole number."""
     if isinstance(dim, int) or len(dim.terms.keys() - {()}) != 1:

@@ -176,9 +176,13 @@ class Forms:
         first = lits[0]
         if all(x is first for x in lits):
             return first
-        made = lambda: SizedLit(self.type(tuple([x.type for x in lits])), self.number(tuple([x.value for x in lits])))
-        found: SizedLit = self._remembered(lits, made)
+        found: Lit | SizedLit = self._remembered(lits, lambda: self._literal(lits))
         return found
+
+    def _literal(self, lits: tuple[Lit, ...]) -> Lit | SizedLit:
+        type, value = self.type(tuple([x.type for x in lits])), self.number(tuple([x.value for x in lits]))
+        same = isinstance(type, Tensor) and not isinstance(value, SIZED)  # in two objects
+        return lits[0] if same else SizedLit(type, value)
 
     def number(self, values: tuple[Any, ...]) -> Any:
         """The number that NumPy scalars of one dtype are: one of them, a Dim or a SizedNumber."""

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .core import Eqn, Func, Lit, Value
-from .dims import solved
+from .dims import name_solved
 from .equality import same_function
 from .forms import Size, SizedLit, SizedType, Unalike, dims_of
 from .instances import Instances
@@ -139,7 +139,7 @@ class Generic:
         are affine in one name do, such as n, 2*n or n + 1.
         """
         given = [(d, n) for p, t in zip(self.func.params, types) for d, n in zip(self.dims(p), t.shape)]
-        sizes = {name: k for d, n in given for name, k in solved(d, n).items()}
+        sizes = {name: k for d, n in given for name, k in name_solved(d, n).items()}
         wanted = [self.type(p) for p in self.func.params]
         unknown = [name for name in self.names if name not in sizes]
         if not unknown:

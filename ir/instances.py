@@ -31,23 +31,20 @@ class _Sized:
 
 
 class Instances:
-    """The functions that a Pattern is; what they are made of is prepared at the first."""
+    """The functions that a Pattern is."""
 
     def __init__(self, pattern: Pattern, names: Sequence[str]) -> None:
-        self.pattern, self.names = pattern, names
+        self.names = names
         self.dims: dict[Dim, int] = {}
         self.types: dict[Any, int] = {}
         self.lits: dict[Any, int] = {}
         self._type_plans: list[Make] = []
         self._lit_plans: list[Make] = []
         self._plans: dict[int, Callable[[_Sized], Func]] = {}
-        self._whole: Make | None = None
-        self._ints: Any = None
+        self._whole = self._function(pattern, fresh=True)
+        self._ints = evaluator(tuple(self.dims), names)
 
     def at(self, sizes: Mapping[str, int]) -> Func:
-        if self._whole is None:
-            self._whole = self._function(self.pattern, fresh=True)
-            self._ints = evaluator(tuple(self.dims), self.names)
         there = _Sized(self._ints(*[int(sizes[n]) for n in self.names]))
         there.types = [make(there) for make in self._type_plans]
         there.lits = [make(there) for make in self._lit_plans]

@@ -22,11 +22,17 @@ class Unalike(ValueError):
     """Why what was made at several samples is not one thing of symbolic sizes, in words."""
 
 
+SURE = 1 << 60  # bound: numbers from which sizes are not taken into account
+
+
 class Decisions:
-    """Outcomes, in order, as (what was asked, outcome). followed: those to give again, None to record new ones."""
+    """Outcomes, in order, as (what was asked, outcome). followed: those to give again, None to record new ones.
+
+    margins: numbers that `assume` was told.
+    """
 
     def __init__(self, followed: Sequence[tuple[str, bool]] | None = None):
-        self.followed, self.made = followed, list[tuple[str, bool]]()
+        self.followed, self.made, self.margins = followed, list[tuple[str, bool]](), list[int]()
 
     def decide(self, what: str, outcome: bool) -> bool:
         if self.followed is not None:
@@ -57,3 +63,26 @@ def decide(what: str, outcome: bool) -> bool:
     """`outcome`, or what was decided where another sample was made. Both have to be right: it is a matter of speed."""
     decisions = DECISIONS.get()
     return outcome if decisions is None else decisions.decide(what, outcome)
+
+
+def assume(*margins: int) -> None:
+    """Say that what is made holds where these numbers, which hang on sizes, are no less than 0, as they are now."""
+    decisions = DECISIONS.get()
+    if decisions is not None:
+        decisions.margins += [int(m) for m in margins if m < SURE]
+
+
+def assume_less(low: int, high: int) -> bool:
+    """Whether a number is less than another, which is assumed from then on."""
+    less = low < high
+    assume(high - low - 1 if less else low - high)
+    return less
+
+
+def assume_zero(number: int) -> bool:
+    """The same of whether a number is zero."""
+    if number:
+        assume(abs(number) - 1)
+    else:
+        assume(number, -number)
+    return not number

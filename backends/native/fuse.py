@@ -6,6 +6,7 @@ by element, though they were to be made one after the other, if where they meet 
 
 import math
 
+from ...ir.sample import assume, assume_zero
 from . import mask_skip
 from .code import IndexForm
 from .elements import Elements, offset, operand_reads
@@ -43,11 +44,12 @@ def meeting(read, written, loops):
     c, terms = read.plus(written, -1)
     if terms:
         return SAME if by_rows(c, terms, written, loops) else None
-    if c == 0:
+    if assume_zero(c):
         return SAME
     steps = [(written.multiple(name), n) for name, n in loops]
     if any(s <= 0 for s, _ in steps):
         return None
+    assume(*(s - 1 for s, _ in steps))
     found = set(solutions(c, sorted(range(len(steps)), key=lambda k: -steps[k][0]), steps, {}))
     return APART if not found else found.pop() if len(found) == 1 else None
 
@@ -56,26 +58,48 @@ def by_rows(c, terms, written, loops):
     """Whether offsets that differ by c and multiples of names are a number of rows apart, whatever the names are, and
     the loops stay within a row: what is read is written by the same trip, or by none."""
     row, steps = math.gcd(*(n for _, n in terms)), [(written.multiple(name), n) for name, n in loops]
-    within = all(s > 0 for s, _ in steps) and sum(s * (n - 1) for s, n in steps) < row
-    return c % row == 0 and within and not {name for name, _ in terms} & {name for name, _ in loops}
+    reach = sum(s * (n - 1) for s, n in steps)
+    within = all(s > 0 for s, _ in steps) and reach < row
+    if c % row or not within or {name for name, _ in terms} & {name for name, _ in loops}:
+        return False
+    assume(row - 1 - reach, *(s - 1 for s, _ in steps))
+    for n in (c, *(n for _, n in terms)):  # as many rows as now
+        assume_zero(n - n // row * row)
+        assume_zero(n // row)
+    return True
 
 
 def solutions(c, order, steps, sofar):
     """For each way to make c of the steps, fewer of each than there are trips, AHEAD or BEHIND; None for too many to
     try."""
     if not order:
-        if c == 0:
+        if assume_zero(c):
             yield AHEAD if next(sofar[k] for k in sorted(sofar) if sofar[k]) > 0 else BEHIND
         return
     k, *rest = order
     s, n = steps[k]
     reach = sum(steps[j][0] * (steps[j][1] - 1) for j in rest)
     low, high = max(-(-(c - reach) // s), 1 - n), min((c + reach) // s, n - 1)
+    assume_ends(low, high, c, reach, s, n)
     if high - low >= MANY:
         yield None
         return
     for d in range(low, high + 1):
         yield from solutions(c - d * s, rest, steps, sofar | {k: d})
+
+
+def assume_ends(low, high, c, reach, s, n):
+    """That the first and the last difference of an index are these, and which of them are above and below 0."""
+    if low > 1 - n:
+        assume(low * s - (c - reach), c - reach - (low - 1) * s - 1, low + n - 1)
+    else:
+        assume((1 - n) * s - (c - reach))
+    if high < n - 1:
+        assume(c + reach - high * s, (high + 1) * s - 1 - (c + reach), n - 1 - high)
+    else:
+        assume(c + reach - (n - 1) * s)
+    for d in (low, high):
+        assume_zero(d)
 
 
 class CellStore:

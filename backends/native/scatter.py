@@ -1,6 +1,7 @@
 """Scatters in place: update after update, in the order of the index vectors."""
 
 from ...ir.ops import OPS
+from ...ir.sample import assume_less
 from .code import IndexForm
 from .elements import Elements, LiveWindow, offset, signed
 from .reduce import combined
@@ -103,12 +104,10 @@ def resolved(x, index):
 
 def dropped(x, last):
     """Whether an index is chosen, and what else it would be is out of range."""
-    return (
-        isinstance(x, Mapped)
-        and x.op is OPS["select"]
-        and isinstance(x.operands[2], Number)
-        and not 0 <= int(x.operands[2].value) <= last
-    )
+    if not isinstance(x, Mapped) or x.op is not OPS["select"] or not isinstance(x.operands[2], Number):
+        return False
+    other = int(x.operands[2].value)
+    return assume_less(other, 0) or assume_less(last, other)
 
 
 def chosen_index(elements, x, index, only_if):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ...ir.ops import OPS
+from ...ir.sample import assume_less
 from ...ir.table import RuleTable
 from .code import IndexForm, llvm_type
 from .elements import offset, row_major_strides, signed
@@ -97,7 +98,8 @@ def dynamic_slice(region, eqn, x, *_):
 def in_range(code, i, n):
     """(whether 0 <= i < n, i or an end of it)"""
     if not i[1]:
-        return ("true" if 0 <= i[0] < n else "false"), IndexForm(min(max(i[0], 0), n - 1))
+        below, within = assume_less(i[0], 0), assume_less(i[0], n)
+        return ("true" if within and not below else "false"), IndexForm(min(max(i[0], 0), n - 1))
     at = code.value(i)
     return code.op(f"icmp ult i64 {at}, {n}"), IndexForm.of(
         code.least(str(n - 1), code.most("0", at))
@@ -155,7 +157,7 @@ def concatenate(region, eqn, *xs):
 
     def picks(index):
         c, terms = index[axis]
-        k = next((k for k, end in enumerate(ends[1:]) if c < end), None)
+        k = next((k for k, end in enumerate(ends[1:]) if assume_less(c, end)), None)
         return None if terms or k is None else (xs[k], (*index[:axis], IndexForm(c - ends[k]), *index[axis + 1 :]))
 
     made = Selection(eqn.results[0].type, xs, element)

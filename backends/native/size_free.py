@@ -41,7 +41,7 @@ from .legal import emitted
 from .nest import ON_STACK
 from .size_entry import SYMBOLS, sized_entry
 from .size_module import module_text
-from .size_text import LARGEST, Computed, agrees, fitted_to, unified_lines
+from .size_text import LARGEST, Computed, agrees, fitted_to, magnitude, unified_lines
 
 
 class SampledNest:
@@ -116,7 +116,8 @@ class SizeFreeNest:
         self.much = fitted(tuple(work)) or max(work)
         self.known = self.ranges(samples)
         self.conditions = self.all_conditions()
-        if not all(map(self.covers, samples)):
+        largest = {name: self.range_of(name)[1] for name in self.names}
+        if not all(map(self.covers, samples)) or not self.whole(largest):
             raise Unalike("what is taken for granted does not hold at the samples")
 
     def ranges(self, samples):
@@ -162,12 +163,18 @@ class SizeFreeNest:
         return self.holds(sizes)
 
     def holds(self, sizes):
-        """Whether all that is taken for granted does, and no number leaves the integers."""
+        """Whether all that is taken for granted does."""
         try:
-            small = all(abs(Dim.of(d).at(sizes)) < LARGEST for d in self.numbers)
-            return small and all(c.at(sizes) >= 0 for c in self.conditions)
+            return all(c.at(sizes) >= 0 for c in self.conditions)
         except ArithmeticError:
             return False
+
+    def whole(self, largest):
+        """Whether no number leaves the integers while it is computed, of sizes up to these."""
+        lines = [line for line in (*self.head, *self.lines) if not isinstance(line, str)]
+        slots = [slot.dim for line in lines for slot in line[1].values()]
+        dims = {str(d): d for d in (*self.numbers, *self.conditions, *slots) if isinstance(d, Dim)}
+        return all(magnitude(d, largest) < LARGEST for d in dims.values())
 
     def extended(self, nest, sizes):
         """Whether a SampledNest of these sizes is this one at them, which are then covered, and all between."""
@@ -178,6 +185,8 @@ class SizeFreeNest:
         if fixed_parts(nest) != fixed_parts(self.nest) or not self.is_at(nest, sizes):
             return False
         if any(sizes[name] % step != rest for name, (rest, step) in zip(self.names, self.residues, strict=True)):
+            return False
+        if not self.whole({name: max(sizes[name], self.range_of(name)[1]) for name in self.names}):
             return False
         for k, name in enumerate(self.names):
             low, high = self.range_of(name)

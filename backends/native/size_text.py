@@ -6,6 +6,7 @@ are one `Dim`; floats are one made of it in a way that rounds as NumPy does (`FL
 """
 
 import functools
+import math
 import re
 import struct
 
@@ -144,6 +145,13 @@ def taken_type(words, k):
     return next((word for word in reversed(words[:k]) if KIND.fullmatch(word)), None)
 
 
+def magnitude(dim, sizes):
+    """What no number that is met while a Dim is computed exceeds, of sizes up to these."""
+    scale = math.lcm(*(c.denominator for c in dim.terms.values()))
+    size = lambda u: sizes[u] if isinstance(u, str) else magnitude(u.of, sizes)
+    return sum(abs(c) * scale * math.prod(max(size(u), 1) for u in m) for m, c in dim.terms.items())
+
+
 class Computed:
     """Instructions that compute numbers that hang on sizes, once each. names: size -> the register that has it."""
 
@@ -160,10 +168,10 @@ class Computed:
         if not isinstance(dim, Dim):
             return str(dim)
         if dim not in self.known:
-            scale = functools.reduce(np.lcm, (c.denominator for c in dim.terms.values()), 1)
+            scale = math.lcm(*(c.denominator for c in dim.terms.values()))
             total = "0"
             for monomial, c in dim.terms.items():
-                part = str(int(c * int(scale)))
+                part = str(int(c * scale))
                 for unknown in monomial:
                     part = self.op(f"mul i64 {self.unknown(unknown)}, {part}") if part != "1" else self.unknown(unknown)
                 total = part if total == "0" else self.op(f"add i64 {part}, {total}")

@@ -12,7 +12,7 @@ symbolic sizes is called (`size_free.py`).
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ...ir.sample import Decisions, deciding
+from ...ir.sample import Decisions, assume, deciding
 from . import direct
 from .fuse import Fused
 from .interrupts import LONG, ROW, loop_work, outermost_loops
@@ -52,33 +52,29 @@ class SizedRegion(RegionEmitter):
     def trips_of(self, period, cost):
         return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))
 
-    def proved(self, *margins):
-        """Note numbers that are no less than 0."""
-        self.nest.proofs += margins
-
     def equation(self, eqn):
         for r in eqn.results:
-            self.proved(*(n - 1 for n in r.type.shape))
+            assume(*(n - 1 for n in r.type.shape))
         note = OF_SIZES.get(eqn.op)
         if note is not None:
-            self.proved(*note(eqn))
+            assume(*note(eqn))
         super().equation(eqn)
 
     def start(self, x, last):
-        self.proved(last)
+        assume(last)
         if isinstance(x, Lit):
             at = min(max(int(x.value), 0), last)
-            self.proved(at, last - at)
+            assume(at, last - at)
         elif last == 0:
-            self.proved(-last)
+            assume(-last)
         return super().start(x, last)
 
     def clamp(self, x, last):
         low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
         if low is not None and low >= 0:
-            self.proved(low)
+            assume(low)
         if high is not None and high <= last:
-            self.proved(last - high)
+            assume(last - high)
         return super().clamp(x, last)
 
 
@@ -140,18 +136,17 @@ class SizedNest(Nest):
     REGION, PARTS = SizedRegion, ROW
 
     def __init__(self, op, types, attrs, exact=False, followed=None):
-        self.made_from, self.proofs = (op, tuple(types), tuple(attrs.items()), exact), []
-        self.scratched = []
+        self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact), []
         self.work, self.once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
         # with loops it may run for long at some size; without, it is refused where it would
         loops = not self.once or any(True for _ in outermost_loops(attrs["body"]))
         self.long = loops and direct.refusal() is None
-        if not self.long:
-            self.proofs.append(LONG * ROW - self.work)
         with deciding(Decisions(followed)) as log:
+            if not self.long:
+                assume(LONG * ROW - self.work)
             super().__init__(op, types, attrs, exact=exact, long=self.long)
         log.finish()
-        self.decisions = log.made
+        self.decisions, self.proofs = log.made, log.margins
 
     def scratch(self, t):
         """Memory of its own for a value, of any size: where it is to be is decided when the samples are compared."""

@@ -18,9 +18,9 @@ from ...ir.generic import Generic
 from ...ir.padding import Unroomy, in_room
 from .dispatch import ahead, narrow, program, settled, wide
 
-FINEST = 8  # the least step, and what the least ones lie apart; measured by benchmarks/sizes/ladder.py
-OCTAVE = 4  # steps from a size to its double; measured by benchmarks/sizes/ladder.py
-ALIGNED = 64  # bytes: what begins at a multiple of them XLA takes as it lies
+FINEST = 8  # bound: the least step, and what the least ones lie apart
+OCTAVE = 4  # bound: steps from a size to its double; benchmarks/sizes/ladder.py compares them
+ALIGNED = 64  # fact: what begins at a multiple of so many bytes XLA takes as it lies
 
 
 def step_for(n, apart=1, rest=0):

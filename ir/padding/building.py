@@ -16,7 +16,7 @@ from ..ops.elementwise import cast, div, mul, sqrt
 from ..ops.shape import broadcast
 from ..table import RuleTable
 from ..types import IRTypeError, Tensor
-from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled, plain_axes, splat_in_room
+from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled_tails, plain_axes, splat_in_room
 
 # (scope, equation, operands in room) -> results in room; what has none is refused
 InRoomRule: TypeAlias = Callable[..., Sequence[Roomy]]
@@ -94,7 +94,7 @@ class Scope:
 
     # -- rules --------------------------------------------------------------------------------------
     def fill(self, x: Roomy, axes: Iterable[int], number: Any, why: Eqn) -> Roomy:
-        return filled(self.sizes, self.masks, x, axes, number, why)
+        return filled_tails(self.sizes, self.masks, x, axes, number, why)
 
     def made(self, eqn: Eqn, values: Any, ends: Any = None, axes: Any = None) -> list[Roomy]:
         """Results as plain as their shapes are; ends: that of the first."""
@@ -108,7 +108,8 @@ class Scope:
         for a in range(len(x.axes)) if axes is None else axes:
             factors = x.axes[a]
             if factors is not None and len(factors) > 1:
-                refuse(eqn, f"axis {a} was made of {' x '.join(map(str, factors))}, whose elements do not lie together")
+                made = " x ".join(map(str, factors))
+                refuse_in_room(eqn, f"axis {a} was made of {made}, whose elements do not lie together")
 
     def run(self, func: Func) -> list[Roomy]:
         """The results of a function whose parameters are known."""
@@ -126,20 +127,20 @@ class Scope:
         rule = ROOM.get(eqn.op)
         if rule is None or not varies(self.generic, eqn):
             if varies(self.generic, eqn):
-                refuse(eqn, "no rule says what becomes of tails")
+                refuse_in_room(eqn, "no rule says what becomes of tails")
             out = Builder.current().emit(eqn.op, tuple(x.value for x in operands), eqn.attrs, eqn.source)
             return [Roomy(v, (None,) * v.type.ndim) for v in (out if eqn.op.multiple else (out,))]
         try:
             return rule(self, eqn, *operands)
         except (IRTypeError, ArithmeticError) as error:
-            refuse(eqn, f"it does not fit in the room: {error}")
+            refuse_in_room(eqn, f"it does not fit in the room: {error}")
 
     def _check(self, eqn: Eqn, r: Value, made: Roomy) -> None:
         if made.value.type is not self.type(self.dims(r), r.type.dtype):
-            refuse(eqn, f"{made.value.type} in place of {self.type(self.dims(r), r.type.dtype)}")
+            refuse_in_room(eqn, f"{made.value.type} in place of {self.type(self.dims(r), r.type.dtype)}")
 
 
-def refuse(eqn: Eqn, reason: str) -> Any:
+def refuse_in_room(eqn: Eqn, reason: str) -> Any:
     """Raise: no rule covers an equation."""
     raise Unroomy(f"{eqn.op.name}{f' ({eqn.source})' if eqn.source is not None else ''}: {reason}")
 
@@ -179,7 +180,7 @@ def in_room(generic: Generic, room: Mapping[str, int], zeros: bool = True) -> In
     names = sorted(generic.names)
     with Builder(func.name) as build:
         params = [
-            (p, build.param(Tensor(tuple(d.at(room) if isinstance(d, Dim) else d for d in generic.dims(p)), p.type.dtype), p.hint))
+            (p, build.param(Tensor(tuple(map(Sizes(room, {}).at, generic.dims(p))), p.type.dtype), p.hint))
             for p in func.params
         ]
         sizes = Sizes(room, {n: build.param(COUNTER, n) for n in names})
@@ -204,6 +205,6 @@ def check_rising(generic: Generic, func: Func, sizes: Sizes) -> None:
     for eqn in func.eqns:
         for r in eqn.results:
             if not all(map(sizes.rises, generic.dims(r))):
-                refuse(eqn, f"a size of {generic.dims(r)} falls where another grows")
+                refuse_in_room(eqn, f"a size of {generic.dims(r)} falls where another grows")
         for f in eqn.regions():
             check_rising(generic, f, sizes)

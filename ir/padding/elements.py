@@ -5,14 +5,14 @@ import numpy as np
 from ..op import OPS, Cost
 from ..ops.elementwise import and_, mul, or_, select, strong_mul
 from ..ops.external import pointwise
-from .building import ROOM, refuse
+from .building import ROOM, refuse_in_room
 from .moving import lying_as
-from .tails import Roomy, same_number
+from .tails import Roomy, same_tail
 
 SIMPLE = 1 << 20  # bound: whole numbers up to it are computed with the same whatever is rounded together
 
 
-def elementwise(scope, eqn, *xs):
+def elementwise_in_room(scope, eqn, *xs):
     """Junk is computed with, and stays in the tail."""
     layout = common_layout(scope, eqn, xs)
     xs = [lying_as(scope, eqn, x, layout) for x in xs]
@@ -39,15 +39,16 @@ def end_of(eqn, ends):
     """The number in a tail of a result, for those in the tails of its operands; None where it is not known."""
     known = [c for c in ends if c is not None]
     if len(known) < len(ends):
-        return decided(eqn.op, ends, eqn.results[0].type.dtype)
-    if eqn.op.cost >= Cost.FUNCTION and not all(map(simple, known)):
+        return decided_alone(eqn.op, ends, eqn.results[0].type.dtype)
+    if eqn.op.cost >= Cost.FUNCTION and not all(map(is_exactly_computed, known)):
         return None
     with np.errstate(all="ignore"):
         made = np.asarray(eqn.op.body(*known, **eqn.attrs)).astype(eqn.results[0].type.dtype)[()]
-    return made if simple(made) or (eqn.op is select or len(known) == 1 and same_number(made, known[0])) else None
+    itself = eqn.op is select or (len(known) == 1 and same_tail(made, known[0]))
+    return made if itself or is_exactly_computed(made) else None
 
 
-def decided(op, ends, dtype):
+def decided_alone(op, ends, dtype):
     """What one operand decides alone: the side that is chosen, and products with zero where there is no NaN."""
     zero = any(c is not None and c == 0 for c in ends)
     if op is select and ends[0] is not None:
@@ -56,20 +57,22 @@ def decided(op, ends, dtype):
         return np.zeros((), dtype)[()]
     if op in (and_, mul) and dtype.kind in "biu" and zero:
         return np.zeros((), dtype)[()]
-    if op is or_ and dtype == bool and any(c is not None and c for c in ends):
+    if op is or_ and dtype.kind == "b" and any(c is not None and c for c in ends):
         return np.bool_(True)
     return None
 
 
-def simple(number):
+def is_exactly_computed(number):
     """Whether all ways to compute with a number agree: a small whole one, an infinity, NaN."""
     if number.dtype.kind == "c":
-        return simple(number.real) and simple(number.imag)
-    return number.dtype.kind in "biu" or not np.isfinite(number) or (number == np.round(number) and abs(number) < SIMPLE)
+        return is_exactly_computed(number.real) and is_exactly_computed(number.imag)
+    whole = lambda: number == np.round(number) and abs(number) < SIMPLE
+    return number.dtype.kind in "biu" or not np.isfinite(number) or whole()
 
 
 def on_the_host(scope, eqn, *xs):
-    refuse(eqn, "a function of the host's is not called with what is in tails")
+    refuse_in_room(eqn, "a function of the host's is not called with what is in tails")
 
 
-ROOM.add({op: on_the_host if op is pointwise else elementwise for op in OPS.values() if "elementwise" in op.traits})
+POINT_BY_POINT = [op for op in OPS.values() if "elementwise" in op.traits]
+ROOM.add({op: on_the_host if op is pointwise else elementwise_in_room for op in POINT_BY_POINT})

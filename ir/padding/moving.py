@@ -1,4 +1,4 @@
-"""Ops that move elements, in room: axes made one or several, starts that hang on sizes, parts put one behind another."""
+"""Ops that move elements, in room: axes made one or several, starts that hang on sizes, parts one behind another."""
 
 import itertools
 
@@ -24,8 +24,8 @@ from ..ops.shape import (
     transpose,
 )
 from ..types import Tensor
-from .building import ROOM, refuse
-from .tails import Roomy, packed_factors, plain_axes, same_number, whole_of
+from .building import ROOM, refuse_in_room
+from .tails import Roomy, packed_factors, plain_axes, same_tail, whole_of
 
 # -- how elements lie ------------------------------------------------------------------------------
 
@@ -35,23 +35,23 @@ def lying_as(scope, eqn, x, layout):
     for a, (have, wanted) in enumerate(zip(x.axes, layout, strict=True)):
         if have != wanted and a not in x.free:
             if len(have) > 1:
-                x = packed(scope, x, a)
+                x = packed_axis(scope, x, a)
             if len(wanted) > 1:
-                x = spread(scope, x, a, wanted)
-    return Roomy(x.value, layout, {a: c for a, c in x.ends.items()}, x.free)
+                x = spread_apart(scope, x, a, wanted)
+    return Roomy(x.value, layout, x.ends, x.free)
 
 
-def packed(scope, x, axis):
+def packed_axis(scope, x, axis):
     """x with the elements along an axis that was made of several one after another."""
-    return moved(scope, x, axis, x.axes[axis], False)
+    return moved_along(scope, x, axis, x.axes[axis], False)
 
 
-def spread(scope, x, axis, factors):
+def spread_apart(scope, x, axis, factors):
     """x with the elements along an axis where they lie in an array of those sizes, row by row."""
-    return moved(scope, x, axis, factors, True)
+    return moved_along(scope, x, axis, factors, True)
 
 
-def moved(scope, x, axis, factors, apart):
+def moved_along(scope, x, axis, factors, apart):
     """x with the elements along an axis read from where they lie: apart, or one after another."""
     whole = whole_of(factors)
     i, scale = iota(shape=(scope.sizes.at(whole),), axis=0, dtype=np.dtype("i8")), 1
@@ -61,7 +61,7 @@ def moved(scope, x, axis, factors, apart):
         n, room = broadcast(scope.sizes.scalar(f), shape=near.shape, dims=()), Lit(scope.sizes.at(f), near)
         within = remainder(rest, room if apart else n)
         rest = quotient(rest, room if apart else n)
-        part = mul(within, scale) if isinstance(scale, int) else mul(within, broadcast(scale, shape=near.shape, dims=()))
+        part = mul(within, scale if isinstance(scale, int) else broadcast(scale, shape=near.shape, dims=()))
         place = part if place is None else add(place, part)
         scale = mul(scope.sizes.scalar(f), scale) if apart else scale * scope.sizes.at(f)
     value = take_along(x.value, place, axis)
@@ -70,7 +70,7 @@ def moved(scope, x, axis, factors, apart):
     return Roomy(value, axes, {a: c for a, c in x.ends.items() if a != axis}, x.free)
 
 
-def later(scope, x, axis, by, most, number):
+def from_later_on(scope, x, axis, by, most, number):
     """x from the element `by` on, along an axis, and a number behind it. by: i64[], 0 to most."""
     high = [most if a == axis else 0 for a in range(x.type.ndim)]
     zero = [0] * x.type.ndim
@@ -85,7 +85,7 @@ def later(scope, x, axis, by, most, number):
 
 @ROOM.rule(constant)
 def known_array(scope, eqn):
-    refuse(eqn, "an array that is known has one size")
+    refuse_in_room(eqn, "an array that is known has one size")
 
 
 @ROOM.rule(iota)
@@ -127,7 +127,7 @@ def backwards(scope, eqn, x):
         if x.axes[a] is not None:
             room = x.value.type.shape[a]
             by = sub(Lit(room, COUNTER), scope.sizes.scalar(x.axes[a][0]))
-            value = later(scope, value, a, by, room, 0)
+            value = from_later_on(scope, value, a, by, room, 0)
     return [Roomy(value, x.axes, ends)]
 
 
@@ -144,7 +144,7 @@ def reshaped(scope, eqn, x):
             continue
         parts = regrouped(factors, [shape[o] for o in outs])
         if parts is None:
-            refuse(eqn, f"{' x '.join(map(str, factors))} elements do not lie as in {shape}")
+            refuse_in_room(eqn, f"{' x '.join(map(str, factors))} elements do not lie as in {shape}")
         for o, part in zip(outs, parts, strict=True):
             axes[o] = packed_factors(part)
         before, after = ([a for a in at if t[a]] for at, t in ((ins, x.axes), (outs, axes)))
@@ -163,9 +163,9 @@ def reshape_groups(scope, eqn, x, shape):
     while i < len(before) or j < len(shape):
         ins, outs, have, want = [], [], 1, 1
         while not ins and not outs or have != want:
-            if (i < len(before) and (scope.sizes.at(have) <= scope.sizes.at(want) or j == len(shape))) or j == len(shape):
+            if j == len(shape) or (i < len(before) and scope.sizes.at(have) <= scope.sizes.at(want)):
                 if i == len(before):
-                    refuse(eqn, f"{before} elements are not those of {shape}")
+                    refuse_in_room(eqn, f"{before} elements are not those of {shape}")
                 ins, have, i = [*ins, i], whole_of((have, before[i])), i + 1
             else:
                 outs, want, j = [*outs, j], whole_of((want, shape[j])), j + 1
@@ -192,8 +192,8 @@ def regrouped(factors, wanted):
             if not left:
                 return None
             f, rest = left[0], left[1:]
-            if isinstance(f, int) and isinstance(w, int) and isinstance(got[0], int) and w % got[0] == 0 and f % (w // got[0]) == 0:
-                f, rest = w // got[0], [f // (w // got[0]), *rest] if f != w // got[0] else rest
+            if all(isinstance(k, int) for k in (f, w, got[0])) and w % got[0] == 0 and f % (w // got[0]) == 0:
+                f, rest = w // got[0], [f // (w // got[0]), *rest]
             got, left = (whole_of((got[0], f)), (*got[1], f)), rest
         made.append(got[1] or (1,))
     return made if not [f for f in left if f != 1] else None
@@ -213,7 +213,7 @@ def sliced(scope, eqn, x):
     value, ends, axes, free = x.value, {}, list(plain_axes(shape)), x.free
     for a, d in enumerate(before_dims(x)):
         if isinstance(stride[a], Dim):
-            refuse(eqn, f"the step {stride[a]} hangs on sizes")
+            refuse_in_room(eqn, f"the step {stride[a]} hangs on sizes")
         if a in whole:
             axes[a] = x.axes[a]
         if a in x.ends and stop[a] == d:
@@ -228,7 +228,7 @@ def sliced(scope, eqn, x):
         )
     for a in moving:
         if not scope.sizes.rises(start[a]) or scope.sizes.at(start[a]) + reach[a] > x.value.type.shape[a]:
-            refuse(eqn, f"it begins at {start[a]}, where there is no room")
+            refuse_in_room(eqn, f"it begins at {start[a]}, where there is no room")
     begin = [0 if a in moving else s for a, s in enumerate(start)]
     end = [min(b + r, n) for b, r, n in zip(begin, reach, value.type.shape, strict=True)]
     value = slice_(value, start=tuple(begin), stop=tuple(end), stride=tuple(stride))
@@ -263,7 +263,7 @@ def padded(scope, eqn, x, number):
     if len(low) == 1 and low[0] == high[0] == 0 and (interior[0],) == x.axes[0]:
         return on_diagonal(scope, eqn, x, number)
     if any(isinstance(i, Dim) for i in interior):
-        refuse(eqn, f"{interior} elements are put between others")
+        refuse_in_room(eqn, f"{interior} elements are put between others")
     read = [a for a in range(len(low)) if a not in idle and not (isinstance(high[a], int) and high[a] <= 0)]
     moving = [a for a in range(len(low)) if isinstance(low[a], Dim)]
     fill = number.value.value if literal else number.value
@@ -271,15 +271,15 @@ def padded(scope, eqn, x, number):
     value = pad(x.value, number.value, **scope.attrs(eqn))
     for a in moving:
         if not scope.sizes.rises(low[a]):
-            refuse(eqn, f"it begins with {low[a]} numbers")
+            refuse_in_room(eqn, f"it begins with {low[a]} numbers")
         most = scope.sizes.at(low[a])
-        value = later(scope, value, a, sub(Lit(most, COUNTER), scope.sizes.scalar(low[a])), most, number.value)
+        value = from_later_on(scope, value, a, sub(Lit(most, COUNTER), scope.sizes.scalar(low[a])), most, number.value)
     axes, ends = list(plain_axes(shape)), {}
     for a in range(len(low)):
         if a in idle:
             axes[a] = x.axes[a]
         dirty = isinstance(high[a], int) and high[a] < 0
-        if literal and not dirty and a in x.ends and same_number(x.ends[a], fill):
+        if literal and not dirty and a in x.ends and same_tail(x.ends[a], fill):
             ends[a] = fill
     return [Roomy(value, axes, ends)]
 
@@ -299,7 +299,7 @@ def joined(scope, eqn, *xs):
         scope.plain(eqn, x)
     sizes = [before_dims(x)[axis] for x in xs]
     axes = plain_axes(scope.dims(eqn.results[0]))
-    ends = {a: c for a, c in xs[0].ends.items() if all(a in x.ends and same_number(c, x.ends[a]) for x in xs)}
+    ends = {a: c for a, c in xs[0].ends.items() if all(a in x.ends and same_tail(c, x.ends[a]) for x in xs)}
     if not any(isinstance(n, Dim) for n in sizes[:-1]):
         last = {axis: xs[-1].ends[axis]} if axis in xs[-1].ends else {}
         ends = {a: c for a, c in ends.items() if a != axis} | last
@@ -308,7 +308,7 @@ def joined(scope, eqn, *xs):
     value = Lit(ends.get(axis, 0), type)
     for x, start in zip(xs, itertools.accumulate([0, *sizes[:-1]], lambda a, b: a + b), strict=True):
         if not scope.sizes.rises(start):
-            refuse(eqn, f"a part begins at {start}, which falls where a size grows")
+            refuse_in_room(eqn, f"a part begins at {start}, which falls where a size grows")
         at = scope.sizes.scalar(start)
         starts = [at if a == axis else Lit(0, COUNTER) for a in range(len(axes))]
         value = dynamic_update_slice(value, x.value, *starts)
@@ -334,7 +334,7 @@ def inside_starts(scope, eqn, dims, sizes, starts):
             continue
         last = last.simplified() if isinstance(last, Dim) else last
         if not scope.sizes.rises(last):
-            refuse(eqn, f"a part of {k} of {d} has no room")
+            refuse_in_room(eqn, f"a part of {k} of {d} has no room")
         starts_within = isinstance(s.value, Lit) and isinstance(last, int) and 0 <= int(s.value.value) <= last
         made.append(s.value if starts_within else clamped(scope, s.value, last))
     if len({m.type for m in made}) > 1:
@@ -365,6 +365,6 @@ def part_put(scope, eqn, x, u, *starts):
     if cut:  # what is beyond the part's own size stays what it is
         there = dynamic_slice(x.value, *at, sizes=u.value.type.shape)
         value = scope.fill(u, cut, there, eqn).value
-    joint = lambda a, c: a not in whole or a in u.ends and same_number(u.ends[a], c)
+    joint = lambda a, c: a not in whole or a in u.ends and same_tail(u.ends[a], c)
     ends = {a: c for a, c in x.ends.items() if joint(a, c)}
     return [Roomy(dynamic_update_slice(x.value, value, *at), x.axes, ends)]

@@ -4,13 +4,13 @@ import numpy as np
 
 from ..dims import Dim
 from ..ops.sorting import sort, top_k
-from .building import ROOM, refuse
-from .summing import greatest, least
+from .building import ROOM, refuse_in_room
+from .summing import greatest_of, least_of
 
 
 def last_of_all(dtype):
     """A number before which all others come, NaN too where those that come first are kept first."""
-    return np.nan if dtype.kind == "f" else greatest(dtype)
+    return np.nan if dtype.kind == "f" else greatest_of(dtype)
 
 
 @ROOM.rule(sort)
@@ -32,6 +32,6 @@ def greatest_ones(scope, eqn, x):
     axis, k = len(x.axes) - 1, scope.attr(eqn, "k")
     scope.plain(eqn, x)
     if isinstance(k, Dim) and x.axes[axis] is None:
-        refuse(eqn, f"{k} of {x.value.type.shape[axis]}")
-    x = scope.fill(x, [axis], least(x.value.type.dtype), eqn)
+        refuse_in_room(eqn, f"{k} of {x.value.type.shape[axis]}")
+    x = scope.fill(x, [axis], least_of(x.value.type.dtype), eqn)
     return scope.made(eqn, top_k(x.value, **scope.attrs(eqn)))

@@ -6,7 +6,7 @@ from ..ops.control import COUNTER
 from ..ops.elementwise import and_, cast, ge, le, maximum, minimum, select
 from ..ops.indexing import gather, scatter, scatter_add, scatter_max, scatter_min, scatter_mul, window_sizes
 from ..ops.shape import broadcast, concatenate, reshape, slice_
-from .building import ROOM, refuse
+from .building import ROOM, refuse_in_room
 from .moving import before_dims
 from .tails import Roomy, plain_axes
 
@@ -20,17 +20,18 @@ def lasts(scope, eqn, x, sizes):
         last = dims[a] - sizes[a]
         last = last.simplified() if isinstance(last, Dim) else last
         if not scope.sizes.rises(last):
-            refuse(eqn, f"a window of {sizes[a]} of {dims[a]} has no room")
+            refuse_in_room(eqn, f"a window of {sizes[a]} of {dims[a]} has no room")
         found.append(last)
     return found
 
 
-def columns(indices):
+def index_columns(indices):
     """The entries of index vectors, i64 each."""
     wide = indices.value if indices.value.type.dtype == COUNTER.dtype else cast(indices.value, dtype=COUNTER.dtype)
     *batch, n = wide.type.shape
-    whole = [slice_(wide, start=(*[0] * len(batch), k), stop=(*batch, k + 1), stride=(1,) * wide.type.ndim) for k in range(n)]
-    return [reshape(c, shape=tuple(batch)) for c in whole]
+    first, steps = [0] * len(batch), (1,) * wide.type.ndim
+    each = [slice_(wide, start=(*first, k), stop=(*batch, k + 1), stride=steps) for k in range(n)]
+    return [reshape(c, shape=tuple(batch)) for c in each]
 
 
 def vectors(parts):
@@ -45,7 +46,7 @@ def aimed(scope, eqn, x, indices, sizes, mode):
     if not any(isinstance(last, Dim) for last in ends):
         return indices.value
     made = []
-    for column, last in zip(columns(indices), ends, strict=True):
+    for column, last in zip(index_columns(indices), ends, strict=True):
         top = broadcast(scope.sizes.scalar(last), shape=column.type.shape, dims=())
         zero = Lit(0, column.type)
         if mode == "clip":
@@ -58,7 +59,8 @@ def aimed(scope, eqn, x, indices, sizes, mode):
 def axes_of_windows(eqn, x, sizes):
     """(axis of w, axis of x) of those along which windows lie, and whether each window is the whole of it."""
     kept = [a for a in range(len(x.axes)) if a not in eqn.attrs["collapsed"] + eqn.attrs["operand_batch"]]
-    return list(zip(eqn.attrs["offset_dims"], kept, strict=True)), {a for a, d in enumerate(before_dims(x)) if d == sizes[a]}
+    whole = {a for a, d in enumerate(before_dims(x)) if d == sizes[a]}
+    return list(zip(eqn.attrs["offset_dims"], kept, strict=True)), whole
 
 
 @ROOM.rule(gather)
@@ -67,7 +69,7 @@ def gathered(scope, eqn, x, indices):
     scope.plain(eqn, x)
     scope.plain(eqn, indices)
     if indices.axes[-1] is not None:
-        refuse(eqn, "index vectors of a length that hangs on sizes")
+        refuse_in_room(eqn, "index vectors of a length that hangs on sizes")
     mode = "clip" if mode == "promise" else mode
     at = aimed(scope, eqn, x, indices, sizes, mode)
     value = gather(x.value, at, **scope.attrs(eqn, mode=mode, unique=False))
@@ -81,11 +83,12 @@ def scattered(scope, eqn, x, indices, updates):
     for each in (x, indices, updates):
         scope.plain(eqn, each)
     if indices.axes[-1] is not None:
-        refuse(eqn, "index vectors of a length that hangs on sizes")
-    sizes = window_sizes(len(x.axes), before_dims(updates), dims["offset_dims"], dims["collapsed"], dims["operand_batch"])
+        refuse_in_room(eqn, "index vectors of a length that hangs on sizes")
+    laid = dims["offset_dims"], dims["collapsed"], dims["operand_batch"]
+    sizes = window_sizes(len(x.axes), before_dims(updates), *laid)
     windows, whole = axes_of_windows(eqn, x, sizes)
     if any(updates.axes[d] is not None and a not in whole for d, a in windows):
-        refuse(eqn, "windows that hang on sizes are parts of an axis")
+        refuse_in_room(eqn, "windows that hang on sizes are parts of an axis")
     mode = eqn.attrs["mode"]
     at = aimed(scope, eqn, x, indices, sizes, mode)
     tails = [a for a in range(len(indices.axes) - 1) if indices.axes[a] is not None and a not in dims["indices_batch"]]
@@ -95,7 +98,7 @@ def scattered(scope, eqn, x, indices, updates):
             at = clipped(at, x.value.type.shape, sizes, dims["start_index_map"], scope)
         wide = at if at.type.dtype.itemsize >= 4 else cast(at, dtype=COUNTER.dtype)
         if not wide.type.shape[-1]:
-            refuse(eqn, "windows at no index cannot be dropped")
+            refuse_in_room(eqn, "windows at no index cannot be dropped")
         at = scope.fill(Roomy(wide, indices.axes), tails, -1, eqn).value
         mode, unique = "drop", False
     value = eqn.op(x.value, at, updates.value, **scope.attrs(eqn, mode=mode, unique=unique))
@@ -107,7 +110,7 @@ def scattered(scope, eqn, x, indices, updates):
 def clipped(at, shape, sizes, order, scope):
     """Index vectors moved inside an array of sizes that are numbers."""
     made = []
-    for column, a in zip(columns(Roomy(at, (None,) * at.type.ndim)), order, strict=True):
+    for column, a in zip(index_columns(Roomy(at, (None,) * at.type.ndim)), order, strict=True):
         top = shape[a] - scope.sizes.at(sizes[a])
         made.append(maximum(minimum(column, Lit(top, column.type)), Lit(0, column.type)))
     return vectors(made)

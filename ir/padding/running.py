@@ -6,17 +6,24 @@ Loops run as many trips as there truly are. What they carry is as little known a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..core import Builder, Eqn, Func, Lit, Value, has
 from ..dims import Dim
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
+from ..ops.elementwise import and_, lt
 from ..ops.flow import apart
-from .building import ROOM, Scope, refuse
-from .tails import Roomy, Sizes, plain_axes, same_number
+from .building import ROOM, Scope, refuse_in_room
+from .tails import Roomy, Sizes, plain_axes, same_tail
 
 
-def region_in_room(scope: Scope, func: Func, given: Sequence[Roomy], first: int = 0) -> tuple[Func, list[Roomy]]:
-    """A region on parameters that lie as what is given, the true sizes behind the `first` ones; what it gives."""
+def region_in_room(
+    scope: Scope, func: Func, given: Sequence[Roomy], first: int = 0, trips: Any = None
+) -> tuple[Func, list[Roomy]]:
+    """A region on parameters that lie as what is given, the true sizes behind the `first` ones; what it gives.
+
+    trips: of the test of a loop, the size that limits its trips.
+    """
     names = list(scope.sizes.true)
     with Builder(func.name) as build:
         params = []
@@ -29,6 +36,9 @@ def region_in_room(scope: Scope, func: Func, given: Sequence[Roomy], first: int 
         for p, value, x in zip(func.params, params, given, strict=True):
             inner.known[p] = Roomy(value, x.axes, x.ends)
         results = inner.run(func)
+        if isinstance(trips, Dim):
+            goes = and_(lt(params[0], inner.sizes.scalar(trips)), results[0].value)
+            results = [Roomy(goes, ())]
     return build.finish(r.value for r in results), results
 
 
@@ -36,9 +46,9 @@ def true_sizes(scope: Scope) -> list[Value]:
     return list(scope.sizes.true.values())
 
 
-def meeting(one: Roomy, other: Roomy) -> Roomy:
+def known_of_both(one: Roomy, other: Roomy) -> Roomy:
     """What is known of a value that is one or the other."""
-    ends = {a: c for a, c in one.ends.items() if a in other.ends and same_number(c, other.ends[a])}
+    ends = {a: c for a, c in one.ends.items() if a in other.ends and same_tail(c, other.ends[a])}
     return Roomy(one.value, one.axes, ends)
 
 
@@ -53,13 +63,13 @@ def chosen(scope, eqn, index, *operands):
     found = made[0][1]
     for _, results in made[1:]:
         all_plain(scope, eqn, results)
-        found = [meeting(x, y) for x, y in zip(found, results, strict=True)]
+        found = [known_of_both(x, y) for x, y in zip(found, results, strict=True)]
     all_plain(scope, eqn, made[0][1])
     values = cond(index.value, *true_sizes(scope), *[x.value for x in operands], branches=tuple(f for f, _ in made))
     return [Roomy(v, x.axes, x.ends) for v, x in zip(values, found, strict=True)]
 
 
-def called(scope, eqn, *operands):
+def called_in_room(scope, eqn, *operands):
     body, found = region_in_room(scope, eqn.attrs["body"], operands)
     values = eqn.op(*true_sizes(scope), *[x.value for x in operands], **scope.attrs(eqn, body=body))
     return [Roomy(v, x.axes, x.ends) for v, x in zip(values, found, strict=True)]
@@ -68,11 +78,11 @@ def called(scope, eqn, *operands):
 @ROOM.rule(call)
 def called_by_name(scope, eqn, *operands):
     if eqn.attrs["rule"] is not None:
-        refuse(eqn, "a function with a derivative of its own is one of its sizes")
-    return called(scope, eqn, *operands)
+        refuse_in_room(eqn, "a function with a derivative of its own is one of its sizes")
+    return called_in_room(scope, eqn, *operands)
 
 
-ROOM[apart] = called
+ROOM[apart] = called_in_room
 
 
 @ROOM.rule(loop)
@@ -88,20 +98,20 @@ def looped(scope, eqn, *operands):
         marks = len(scope.masks.made), set(scope.masks.known)
         body, after = region_in_room(scope, eqn.attrs["body"], [counter, *invariants, *state], 1)
         all_plain(scope, eqn, after)
-        met = [meeting(x, y) for x, y in zip(state, after, strict=True)]
+        met = [known_of_both(x, y) for x, y in zip(state, after, strict=True)]
         if all(len(x.ends) == len(y.ends) for x, y in zip(state, met, strict=True)):
             break
         state = met  # less is known of what is carried than was thought
         del scope.masks.made[marks[0] :]
         scope.masks.known = marks[1]
-    test = eqn.attrs["test"]
+    test, trips, bound = eqn.attrs["test"], attrs["trips"], scope.roomy(attrs["bound"])
     if test is not None:
-        test, _ = region_in_room(scope, test, [counter, *invariants, *state], 1)
-    trips, bound = attrs["trips"], scope.roomy(attrs["bound"])
+        if has(test, lambda e: e.effect) and isinstance(trips, Dim):
+            refuse_in_room(eqn, "a test that acts would be asked once more")
+        test, _ = region_in_room(scope, test, [counter, *invariants, *state], 1, trips)
     if isinstance(trips, Dim):
-        limit, trips, bound = [Roomy(scope.sizes.scalar(trips), ())], None, max(scope.roomy(attrs["trips"]), 1)
-        if test is not None:
-            refuse(eqn, "a loop that ends by a test has trips that hang on sizes")
+        limit = [] if test is not None else [Roomy(scope.sizes.scalar(trips), ())]
+        trips, bound = None, max(scope.roomy(trips), 1)
     values = loop(
         *[x.value for x in (*limit,)], *true_sizes(scope), *[x.value for x in (*invariants, *state)],
         body=body, carried=eqn.attrs["carried"], test=test, trips=trips, bound=bound,
@@ -118,19 +128,21 @@ def mapped_over(scope, eqn, *operands):
     """Rows in the tail are computed of junk."""
     flags, body, size = eqn.attrs["mapped"], eqn.attrs["body"], scope.attr(eqn, "size")
     if isinstance(size, Dim) and has(body, endless):
-        refuse(eqn, "a loop may run for ever on what is in the tail")
+        refuse_in_room(eqn, "a loop may run for ever on what is in the tail")
     if isinstance(size, Dim) and has(body, lambda e: e.effect):
-        refuse(eqn, "an effect would happen for what is in the tail")
+        refuse_in_room(eqn, "an effect would happen for what is in the tail")
     for x, flag in zip(operands, flags, strict=True):
         scope.plain(eqn, x, [0] if flag else [])
     given = [_row(x) if flag else x for x, flag in zip(operands, flags, strict=True)]
     body, found = region_in_room(scope, body, given)
     names = true_sizes(scope)
-    values = map_(*names, *[x.value for x in operands], body=body, mapped=(*[False] * len(names), *flags), size=scope.roomy(size))
-    first = plain_axes((size,))
-    return [Roomy(v, (*first, *x.axes), {a + 1: c for a, c in x.ends.items()}) for v, x in zip(values, found, strict=True)]
+    flags = (*[False] * len(names), *flags)
+    values = map_(*names, *[x.value for x in operands], body=body, mapped=flags, size=scope.roomy(size))
+    lies = lambda x: ((*plain_axes((size,)), *x.axes), {a + 1: c for a, c in x.ends.items()})
+    return [Roomy(v, *lies(x)) for v, x in zip(values, found, strict=True)]
 
 
 def _row(x: Roomy) -> Roomy:
     """A row of x; what stands for its value has its type."""
-    return Roomy(Lit(0, x.value.type.like(x.value.type.shape[1:])), x.axes[1:], {a - 1: c for a, c in x.ends.items() if a})
+    ends = {a - 1: c for a, c in x.ends.items() if a}
+    return Roomy(Lit(0, x.value.type.like(x.value.type.shape[1:])), x.axes[1:], ends)

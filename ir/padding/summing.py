@@ -33,26 +33,26 @@ from ..ops.window import (
     reduce_window_min,
     reduce_window_sum,
 )
-from .building import ROOM, refuse
-from .moving import later
+from .building import ROOM, refuse_in_room
+from .moving import from_later_on
 from .tails import Roomy, plain_axes
 
 # -- numbers that change nothing -------------------------------------------------------------------
 
 
-def least(dtype):
+def least_of(dtype):
     return -np.inf if dtype.kind == "f" else dtype.kind != "b" and np.iinfo(dtype).min
 
 
-def greatest(dtype):
+def greatest_of(dtype):
     return np.inf if dtype.kind == "f" else dtype.kind == "b" or np.iinfo(dtype).max
 
 
-def zero(dtype):
+def zero_of(dtype):
     return 0
 
 
-def one(dtype):
+def neutral_one(dtype):
     return 1
 
 
@@ -66,10 +66,10 @@ def signed_zero(dtype):
 
 
 NEUTRAL = {
-    reduce_sum: zero, reduce_prod: one, reduce_max: least, reduce_min: greatest, reduce_and: all_bits, reduce_or: zero,
-    reduce_xor: zero, argmax: least, argmin: greatest, cumsum: signed_zero, cumprod: one, cummax: least,
-    cummin: greatest, cumlogsumexp: least, reduce_window_sum: zero, reduce_window_max: least,
-    reduce_window_min: greatest,
+    reduce_sum: zero_of, reduce_prod: neutral_one, reduce_max: least_of, reduce_min: greatest_of, reduce_and: all_bits,
+    reduce_or: zero_of, reduce_xor: zero_of, argmax: least_of, argmin: greatest_of, cumsum: signed_zero,
+    cumprod: neutral_one, cummax: least_of, cummin: greatest_of, cumlogsumexp: least_of, reduce_window_sum: zero_of,
+    reduce_window_max: least_of, reduce_window_min: greatest_of,
 }  # fmt: skip
 # ops of which the result is the number itself where all that is read is that one
 ITSELF = {
@@ -77,7 +77,7 @@ ITSELF = {
 }  # fmt: skip
 
 
-def reduced(scope, eqn, x):
+def reduced_in_room(scope, eqn, x):
     axes = eqn.attrs["axes"] if "axes" in eqn.attrs else (eqn.attrs["axis"],)
     if "axis" in eqn.attrs:
         scope.plain(eqn, x, axes)
@@ -90,7 +90,7 @@ def reduced(scope, eqn, x):
     return [Roomy(value, [x.axes[a] for a in kept], ends, free)]
 
 
-def running(scope, eqn, x):
+def running_in_room(scope, eqn, x):
     """What comes later is read by none but where it runs from the far end."""
     axis, back = eqn.attrs["axis"], eqn.attrs["reverse"]
     scope.plain(eqn, x, [axis])
@@ -100,10 +100,9 @@ def running(scope, eqn, x):
     return [Roomy(eqn.op(x.value, **scope.attrs(eqn)), x.axes, ends)]
 
 
-ROOM.add(dict.fromkeys(
-    (reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor, argmax, argmin), reduced
-))  # fmt: skip
-ROOM.add(dict.fromkeys((cumsum, cumprod, cummax, cummin, cumlogsumexp), running))
+OVER_AXES = reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor, argmax, argmin
+ROOM.add(dict.fromkeys(OVER_AXES, reduced_in_room))
+ROOM.add(dict.fromkeys((cumsum, cumprod, cummax, cummin, cumlogsumexp), running_in_room))
 
 
 @ROOM.rule(recurrence)
@@ -123,10 +122,6 @@ def recurring(scope, eqn, a, b):
 # -- products --------------------------------------------------------------------------------------
 
 
-def zeros_in(scope, eqn, x, axes):
-    return scope.fill(x, axes, 0, eqn)
-
-
 def finite_end(x, a):
     return a in x.ends and bool(np.isfinite(x.ends[a]))
 
@@ -139,8 +134,9 @@ def product(scope, eqn, x, y):
         if x.axes[i] != y.axes[j]:
             scope.plain(eqn, x, [i])
             scope.plain(eqn, y, [j])
-    x = zeros_in(scope, eqn, x, [i for i, j in zip(cx, cy, strict=True) if not (finite_end(x, i) and is_zero_end(y, j))])
-    y = zeros_in(scope, eqn, y, [j for i, j in zip(cx, cy, strict=True) if not (finite_end(y, j) and is_zero_end(x, i))])
+    pairs = list(zip(cx, cy, strict=True))
+    x = scope.fill(x, [i for i, j in pairs if not (finite_end(x, i) and is_zero_end(y, j))], 0, eqn)
+    y = scope.fill(y, [j for i, j in pairs if not (finite_end(y, j) and is_zero_end(x, i))], 0, eqn)
     axes = [x.axes[i] for i in bx] + [f for i, f in enumerate(x.axes) if i not in cx + bx]
     axes += [f for j, f in enumerate(y.axes) if j not in cy + by]
     return [Roomy(dot_general(x.value, y.value, **scope.attrs(eqn)), axes)]
@@ -159,10 +155,10 @@ def convolved(scope, eqn, x, w):
     scope.plain(eqn, w)
     many = attrs["groups"] != 1 or attrs["batch_groups"] != 1
     if many and any(t.axes[a] is not None for t, a in ((x, xb), (x, xf), (w, wo), (w, wi))):
-        refuse(eqn, "groups of channels or batches that hang on sizes")
+        refuse_in_room(eqn, "groups of channels or batches that hang on sizes")
     plain = [attrs["strides"], attrs["lhs_dilation"], attrs["rhs_dilation"]]
     if any(isinstance(n, Dim) for each in plain for n in each):
-        refuse(eqn, "steps that hang on sizes")
+        refuse_in_room(eqn, "steps that hang on sizes")
     read_x, read_w, moving = [xf], [wi], []
     for k, ((low, high), a, b) in enumerate(zip(attrs["padding"], xs, ws, strict=True)):
         if w.axes[b] is not None:
@@ -182,10 +178,10 @@ def convolved(scope, eqn, x, w):
 def earlier_windows(scope, eqn, value, attrs, k, low):
     """What windows give, from that on which begins where the first one does."""
     if attrs["strides"][k] != 1 or not scope.sizes.rises(low):
-        refuse(eqn, f"windows begin {low} elements before the first")
+        refuse_in_room(eqn, f"windows begin {low} elements before the first")
     most = scope.sizes.at(low)
     axis = attrs["dimension_numbers"][2][2 + k]
-    return later(scope, value, axis, sub(Lit(most, COUNTER), scope.sizes.scalar(low)), most, 0)
+    return from_later_on(scope, value, axis, sub(Lit(most, COUNTER), scope.sizes.scalar(low)), most, 0)
 
 
 @ROOM.rule(fft)
@@ -193,7 +189,7 @@ def transformed(scope, eqn, x):
     lengths = scope.attr(eqn, "lengths")
     last = range(len(x.axes) - len(lengths), len(x.axes))
     if any(x.axes[a] is not None for a in last) or any(isinstance(n, Dim) for n in lengths):
-        refuse(eqn, "a transform of more elements is another one")
+        refuse_in_room(eqn, "a transform of more elements is another one")
     return [Roomy(fft(x.value, **scope.attrs(eqn)), [*x.axes[: last.start], *(None for _ in last)])]
 
 
@@ -206,12 +202,12 @@ def windowed(scope, eqn, x):
         or attrs["low"][a] != 0 or attrs["high"][a] != 0]  # fmt: skip
     scope.plain(eqn, x, over)
     if any(isinstance(n, Dim) for k in ("window", "strides", "low") for n in attrs[k]):
-        refuse(eqn, "windows that hang on sizes")
+        refuse_in_room(eqn, "windows that hang on sizes")
     beyond = [a for a in over if isinstance(attrs["high"][a], Dim) or attrs["high"][a] > 0]
     if eqn.op in NEUTRAL:
         x = scope.fill(x, beyond, NEUTRAL[eqn.op](x.value.type.dtype), eqn)
     elif any(x.axes[a] is not None for a in beyond) or any(f is not None for f in x.axes[1:]):
-        refuse(eqn, "an index counts elements row by row")
+        refuse_in_room(eqn, "an index counts elements row by row")
     axes = plain_axes(scope.dims(eqn.results[0]))
     axes = [axes[a] if a in over else x.axes[a] for a in range(len(axes))]
     return [Roomy(eqn.op(x.value, **scope.attrs(eqn)), axes)]

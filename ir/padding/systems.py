@@ -4,7 +4,7 @@ from ..ops.control import COUNTER
 from ..ops.dense import cholesky, lu, qr, solve, triangular_solve, tridiagonal_solve
 from ..ops.elementwise import and_, cast, eq, select
 from ..ops.shape import broadcast, iota
-from .building import ROOM, refuse
+from .building import ROOM, refuse_in_room
 from .tails import Roomy
 
 
@@ -12,7 +12,7 @@ def beside_identity(scope, eqn, x):
     """A square matrix, and the identity behind it; matrices in the tails of other axes are zeros."""
     r, c = len(x.axes) - 2, len(x.axes) - 1
     if x.axes[r] != x.axes[c]:
-        refuse(eqn, f"a matrix of {x.axes[r]} by {x.axes[c]}")
+        refuse_in_room(eqn, f"a matrix of {x.axes[r]} by {x.axes[c]}")
     x = scope.fill(x, range(r), 0, eqn)
     if x.axes[c] is None:
         return x
@@ -84,6 +84,6 @@ def orthogonal(scope, eqn, x):
     r, c = len(x.axes) - 2, len(x.axes) - 1
     q, _ = (scope.dims(y) for y in eqn.results)
     if eqn.attrs["full"] or x.axes[c] is not None or q[-1] != x.value.type.shape[c]:
-        refuse(eqn, "columns that hang on sizes")
+        refuse_in_room(eqn, "columns that hang on sizes")
     x = scope.fill(x, range(r + 1), 0, eqn)
     return scope.made(eqn, qr(x.value, **eqn.attrs))

@@ -82,7 +82,7 @@ def packed_factors(factors: Iterable[Size]) -> Factors | None:
     return tuple(kept)
 
 
-def same_number(a: Any, b: Any) -> bool:
+def same_tail(a: Any, b: Any) -> bool:
     """Whether two numbers are one, zeros of either sign too."""
     return bool(a.dtype == b.dtype and (a == b or a.tobytes() == b.tobytes() or (a != a and b != b)))
 
@@ -167,16 +167,15 @@ class Masks:
             self.made.append((eqn.op.name, eqn.source, value.type))
 
 
-def filled(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: Any, why: Any) -> Roomy:
-    """x with a number in the tails of some axes: a Python or NumPy number, or a scalar of the program, or numbers of the
-    type of x.
+def filled_tails(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: Any, why: Any) -> Roomy:
+    """x with a number in the tails of some axes: one of Python or NumPy, a scalar of the program, or an array like x.
 
     why: the equation that asks for it.
     """
     literal = not isinstance(number, Value)
     if literal:
         number = Lit(number, Tensor((), x.value.type.dtype)).value
-        done = lambda a: a in x.ends and same_number(x.ends[a], number)
+        done = lambda a: a in x.ends and same_tail(x.ends[a], number)
     else:
         done = lambda a: False
     todo = [a for a in axes if x.axes[a] is not None and not done(a)]
@@ -193,5 +192,5 @@ def filled(sizes: Sizes, masks: Masks, x: Roomy, axes: Iterable[int], number: An
     masks.note(why, value)
     if not literal:
         return Roomy(value, x.axes)
-    kept = {a: c for a, c in x.ends.items() if a not in todo and same_number(c, number)}
+    kept = {a: c for a, c in x.ends.items() if a not in todo and same_tail(c, number)}
     return Roomy(value, x.axes, dict.fromkeys(todo, number) | kept, x.free - set(todo))

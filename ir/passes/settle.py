@@ -10,7 +10,7 @@ from ..ops.elementwise import cast
 from ..ops.shape import broadcast, reshape
 
 
-def settle(func: Func, known: Mapping[Atom, Lit]) -> Func:
+def settled_sizes(func: Func, known: Mapping[Atom, Lit]) -> Func:
     """`func` without the parameters in `known`, which are these numbers.
 
     Nothing is computed of them but their casts from integers and what repeats them in a shape, so that functions that

@@ -65,7 +65,8 @@ def evaluate(op, operands, attrs):
     types = op.result_types(operands, attrs)
     splat = "elementwise" in op.traits and all(isinstance(x, Lit) for x in operands)
     arguments = [uniform_value(x) if splat else array(x) for x in operands]
-    if any(x is None for x in arguments) or any(t.size > SMALL for t in types if not splat):
+    most = min(SMALL, max(x.type.size for x in operands)) if OF_ALL_SIZES.get() else SMALL  # by a size it may grow
+    if any(x is None for x in arguments) or any(t.size > most for t in types if not splat):
         return None
     with np.errstate(all="ignore"):
         out = op.body(*arguments, **attrs)

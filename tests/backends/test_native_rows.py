@@ -337,7 +337,10 @@ def columns_by_data(a, k):
     return a
 
 
-@pytest.mark.parametrize(("function", "in_place"), [(whole_rows, True), (parts_of_rows, True), (shifted_rows, False), (turned_rows, False), (columns_by_data, False)])
+ROWS = {whole_rows: True, parts_of_rows: True, shifted_rows: False, turned_rows: False, columns_by_data: False}
+
+
+@pytest.mark.parametrize(("function", "in_place"), ROWS.items())
 def test_rows_from_rows_that_may_be_the_same(function, in_place):
     """A row is computed where it lies from rows that are it or others, element by element, but not from their other elements."""
     rng = np.random.default_rng(0)

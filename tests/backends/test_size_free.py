@@ -320,6 +320,31 @@ def test_what_a_dropped_check_takes_for_granted_is_tested_at_each_call():
     assert outside() == 0
 
 
+def test_what_holds_at_both_ends_and_not_between():
+    """A part is computed in its place where it lies off what is read, before it or behind; at sizes in the middle it does not."""
+    def at(n):
+        def moved(x):
+            for _ in range(3):
+                x[50:60] = x[n : n + 10] * 2.0 + 1.0
+            return x
+
+        return moved
+
+    arguments = lambda n: np.arange(160.0)
+    traced = functools.cache(lambda item: jit(at(item[1])).ir(arguments(item[1])))
+    with pytest.raises(Unalike, match="in no way that is known"):
+        SizedProgram(traced, of(30, 31, 64, 100, 85, 70))
+    program = SizedProgram(traced, of(60, 61, 64, 100, 85, 70))
+    (one,) = program.nests
+    for n in (*range(60, 101), 31):
+        assert one.covers({"n": n}) == (n >= 60)
+        if one.covers({"n": n}):
+            agree(program.at({"n": n}, [one.function])(arguments(n))[0], at(n)(arguments(n)), 0)
+        else:
+            assert one.function(n, arguments(n)) is True
+    assert not any(one.extended(program.sampled({"n": n})[0], {"n": n}) for n in (30, 45, 59))
+
+
 def test_an_access_outside_of_memory_is_seen():
     _, one = running_nest()
     for k, line in enumerate(one.lines):

@@ -13,7 +13,8 @@ from random_lengths import Program
 
 from wengert import jit
 from wengert.ir.types import Tensor
-from wengert.tracer.call.family import NoFamily, family, size_facts
+from wengert.tracer.call import size_facts
+from wengert.tracer.call.family import NoFamily, family
 from wengert.tracer.call.sampling import Unsampled
 from wengert.tracer.program.numpy_call import MISS
 from wengert.tracer.program.size_free import SizeFree, Unalike

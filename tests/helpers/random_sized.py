@@ -1,8 +1,9 @@
 """Random straight programs of arrays of changing sizes: one generated function for all sizes against plain Python.
 
-    python tests/helpers/random_sized.py 0 200 [--show]
+    python tests/helpers/random_sized.py 0 200 [--show] [--nests]
 
-`outcome(seed)` is "agree", "none: why" where there is no function for all sizes, or a description of a difference.
+--nests makes their straight lines nests. `outcome(seed)` is "agree", "none: why" where there is no function for all sizes, or a description
+of a difference.
 """
 
 import argparse
@@ -84,7 +85,7 @@ def arguments(n, seed):
     return rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal((n, 4)), rng.standard_normal((n, n)) / n, float(rng.standard_normal())
 
 
-def of_family(function):
+def of_family(function, nests=False):
     """The SizeFree of a compiled function, and tests of its family; by calls at SEEN, at first."""
     compiled = function.compiled
     for n in SEEN:
@@ -95,7 +96,7 @@ def of_family(function):
     with compiled.lock:
         found = callee(family, entry, observed)
         types = [entry.types[i] for i in entry.dynamic]
-        made = SizeFree(found.specialisations, types, [s.sizes for s in found.samples], found.names.names)
+        made = SizeFree(found.specialisations, types, [s.sizes for s in found.samples], found.names.names, nests=nests)
         for n in (3, 90):
             if callee(found.extended, tuple(map(type_of, jax.tree_util.tree_leaves(arguments(n, 0))))):
                 continue
@@ -112,13 +113,13 @@ def function_of(text, file):
     return space["f"]
 
 
-def outcome(seed, show=False):
+def outcome(seed, nests=False):
     text, differentiated = text_of_program(seed)
     plain = function_of(text, f"<sized {seed}>")
     compiled = jit(grad(plain, argnums=(0, 2)) if differentiated else plain, engine="numpy", whole=True)
     with np.errstate(all="ignore"):
         try:
-            made, facts = of_family(compiled)
+            made, facts = of_family(compiled, nests)
         except (NoFamily, Unalike, ValueError) as why:  # ValueError: it stores where it cannot
             return f"none: {type(why).__name__}: {why}"
         call = made.call(facts)
@@ -148,10 +149,11 @@ if __name__ == "__main__":
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--nests", action="store_true")
     options, tally = parser.parse_args(), {}
     for seed in range(options.first, options.last):
         try:
-            found = outcome(seed)
+            found = outcome(seed, options.nests)
         except Exception as error:
             found = f"{type(error).__name__}: {error}\n{text_of_program(seed)[0]}"
         key = found if found == "agree" else found.split(":")[0]

@@ -18,6 +18,7 @@ wengert.tracer.api.custom wengert.tracer.api.flow wengert.tracer.api.foreign wen
 wengert.tracer.api.jit wengert.tracer.api.readable wengert.tracer.api.solving wengert.tracer.api.transforms wengert.tracer.api.typed
 wengert.tracer.api.vmap wengert.tracer.api.ragged wengert.tracer.common.events wengert.tracer.profile.command wengert.tracer.profile.profile
 wengert.ir.types wengert.ir.source wengert.ir.core wengert.ir.op wengert.ir.table wengert.ir.rewrite wengert.ir.text wengert.ir.pipeline
+wengert.ir.dims wengert.ir.forms wengert.ir.generic wengert.ir.instances wengert.ir.sample_text wengert.ir.unify wengert.ir.passes.settle
 wengert.ir.passes.bounds wengert.ir.passes.cse wengert.ir.passes.dce wengert.ir.passes.fold wengert.ir.passes.inline wengert.ir.passes.loops
 wengert.ir.passes.masks wengert.ir.passes.memory wengert.ir.passes.products wengert.ir.passes.simplify wengert.ir.passes.user_rules
 wengert.autodiff.forms wengert.autodiff.batch wengert.autodiff.vjp wengert.autodiff.jvp wengert.autodiff.split wengert.autodiff.transpose

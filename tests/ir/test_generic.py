@@ -17,11 +17,14 @@ from wengert.ir.equality import same_function
 from wengert.ir.generic import Unalike, generalised, parse_generic
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import evaluate
+from wengert.ir.passes.fold import fold
+from wengert.ir.passes.settle import settled_sizes
 from wengert.ir.reading import TextError
 from wengert.ir.setting import OF_ALL_SIZES, set_within
 from wengert.ir.text import parse
 from wengert.ir.types import IRTypeError, parse_type
 from wengert.ir.verify import verify
+from wengert.tracer.values.asked import SizesAsked, asked_by
 
 NS = [37, 38, 74, 103, 44, 57, 72, 43]  # of all residues modulo 8, and none a power of two
 SAMPLES = [{"n": n} for n in NS]
@@ -101,6 +104,73 @@ def test_programs_of_changing_sizes(name, derived):
     f = grad(lambda *args: number(PROGRAMS[name][0](*args)), argnums=over) if derived else f
     generic = check(f, lambda n: arguments(n, np.random.default_rng(0)))
     assert generic.dims(generic.func.params[0])[0] == Dim.symbol("n")
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda x: x.mean(), "div %0, n*n+3*n"), (lambda x: x.mean(axis=0), "div %0, n "), (lambda x: 0.3 * x.mean(axis=1), "div %0, n+3 "),
+    (lambda x: x.var(axis=1), "div %6, n+3 "), (lambda x: x * len(x), "mul %x, n "), (lambda x: x.sum() / np.sqrt(len(x)), "sqrt n:f64[]"),
+])  # fmt: skip
+def test_what_is_counted_is_a_size(f, text):
+    """How many numbers a mean is of is no literal for rules to compute with, while sizes are asked for; at the end it is one."""
+    n, funcs = Dim.symbol("n"), []
+    for size in (*NS, 64, 16):
+        asked = SizesAsked([(n, n + 3)], {"n": size})
+        with asked_by(asked), set_within(OF_ALL_SIZES, True):
+            funcs.append(asked.settled(jit(f).ir(np.ones((size, size + 3)))))
+    generic = generalised(funcs, [*SAMPLES, {"n": 64}, {"n": 16}])
+    assert text in str(generic), str(generic)
+    x = np.random.default_rng(0).normal(size=(9, 12))
+    np.testing.assert_allclose(evaluate(generic.at({"n": 9}), [x])[0], f(x))
+
+
+def test_arrays_of_sizes_are_not_computed():
+    """Iotas and literals may be of the size of an argument: folded where it is small, a program would be another."""
+    text = """
+      func f() -> f64[n], f64[n], i64[3], f64[n] {
+        %0 = iota shape=[n] axis=0 dtype=f64
+        %1 = mul %0, 2.0
+        %2 = pad 1.0:f64[1], 0.0:f64[] low=[0] high=[n-1] interior=[0]
+        %3 = constant value=dense("i64[3]",[3,1,2])
+        %4 = add %3, %3
+        %5 = concatenate 1.0:f64[n-1], 2.0:f64[1] axis=0
+        return %1, %2, %4, %5
+      }"""
+    small, large = (parse(text, sizes={"n": n}) for n in (9, 90))
+    for of_all, ops in ((False, ["constant"]), (True, ["iota", "mul", "pad", "constant", "concatenate"])):
+        with set_within(OF_ALL_SIZES, of_all):
+            assert [e.op.name for e in fold(small).eqns][: len(ops)] == (ops if of_all else ["constant"])
+            assert [e.op.name for e in fold(large).eqns] == ["iota", "mul", "pad", "constant", "concatenate"]
+
+
+def test_sizes_are_settled_as_numbers():
+    func = parse("""
+      func f(%x: f64[5], %n: i64[]) -> f64[5], i64[], f64[] {
+        %0 = cast %n dtype=f64
+        %1 = broadcast %0 shape=[5] dims=[]
+        %2 = div %x, %1
+        %3 = loop %n, %2 carried=1
+          body: func(%i: i64[], %y: f64[5]) -> f64[5] {
+            %z = sin %y
+            return %z
+          }
+        %4 = sqrt %0
+        %5 = add %n, 1
+        return %3, %5, %4
+      }""")
+    settled = settled_sizes(func, {func.params[1]: Lit(7, func.params[1].type)})
+    want = """
+      func f(%x: f64[5]) -> f64[5], i64[], f64[] {
+        %2 = div %x, 7.0
+        %3 = loop 7:i64[], %2 carried=1
+          body: func(%i: i64[], %y: f64[5]) -> f64[5] {
+            %z = sin %y
+            return %z
+          }
+        %4 = sqrt 7.0:f64[]
+        %5 = add 7:i64[], 1:i64[]
+        return %3, %5, %4
+      }"""
+    assert same_function(verify(settled), parse(want)) and len(func.params) == 2 and len(verify(func).eqns) == 6
 
 
 # -- functions of texts ----------------------------------------------------------------------------
@@ -370,6 +440,13 @@ def test_samples_of_other_names():
         generalised([with_number(1.0)] * 2, [{"n": 3}, {"m": 3}])
     with pytest.raises(ValueError, match="a number for each sample"):
         parse_generic("sizes n=[3,4] m=[5]\nfunc f() -> nothing {\n return\n}")
+
+
+def test_equal_equations_stay_several():
+    text = "func f(%x: f64[n]) -> f64[n], f64[n] {\n %0 = sin %x\n %1 = sin %x\n return %0, %1\n}"
+    generic = parse_generic(text)
+    assert len(generic.func.eqns) == 2 and len(generic.at({"n": 3}).eqns) == 2
+    assert not generic.agrees(parse(text.replace('return %0, %1', 'return %0, %0'), sizes={"n": 3}), {"n": 3})
 
 
 def test_texts_of_numbers_know_no_names():

@@ -64,7 +64,7 @@ def from_ir(text: str | Func | Generic, functions: Mapping[str, Any] | None = No
     func = verify(text if isinstance(text, Func) else parse(text, functions))
     signature = parameters_of(func)
     plain = NumPyForm(func)
-    made: Any = lambda *args, **kwargs: called(plain, signature, signature.bind(*args, **kwargs).args)
+    made: Any = lambda *args, **kwargs: called_form(plain, signature, signature.bind(*args, **kwargs).args)
     return dressed(made, func, signature, show(func, sources=False))
 
 
@@ -74,7 +74,7 @@ def dressed(made, func, signature, text):
     return made
 
 
-def called(plain, signature, given):
+def called_form(plain, signature, given):
     """The results of a NumPyForm on arguments, or of its function within a trace."""
     func, trace = plain.func, current_trace()
     operands = [as_parameter(x, p, name, trace) for x, p, name in zip(given, func.params, signature.parameters)]
@@ -94,7 +94,7 @@ def sized_function(generic):
             if len(forms) >= KEPT:
                 forms.clear()
             forms[types] = NumPyForm(generic.at(generic.sizes_of(types)))
-        return called(forms[types], signature, given)
+        return called_form(forms[types], signature, given)
 
     described.generic = generic
     return dressed(described, generic.func, signature, str(generic))

@@ -17,7 +17,7 @@ from ..values.storage import current_trace
 from .arguments import NOTHING, axes_of, castable_out, flat, give, given, reduced_shape, sample_of, traced, verdict
 from .registry import implements
 from .ufunc_calls import apply_ufunc
-from .ufunc_methods import accumulate, elements, only_axis, reduce, reduce_axes
+from .ufunc_methods import accumulate, elements_along, only_axis, reduce, reduce_axes
 from .ufunc_rules import everywhere, is_nan, truth
 
 COUNT = np.dtype(np.int64)
@@ -76,7 +76,7 @@ def count_of(a, axis, keepdims, where):
     """How many elements each result is made of: a number, or an integer value where `where` says which."""
     axes = axes_of(axis, a.ndim) if where is True or a.ndim else ()  # only with a mask has a number an axis
     if where is True:
-        return elements(a, axes)
+        return elements_along(a, axes)
     mask = mask_of(where, a.shape)
     return reshape_to(reduce_axes(np.add, cast_to(mask, COUNT), axes), reduced_shape(a.shape, axes, keepdims))
 

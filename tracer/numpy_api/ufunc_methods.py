@@ -88,7 +88,7 @@ made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 # fmt: on
 
 
-def elements(a, axes):
+def elements_along(a, axes):
     """How many elements each result over `axes` is made of: a number, or the value that stands for it in a program of
     all sizes."""
     sizes = a.shape if asking() is None else sized_shape(a)

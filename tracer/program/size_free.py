@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...backends.native import SampledAgain, SampledNest
-from ...backends.numpy import has_statements, is_loop_free
+from ...backends.numpy import fused, has_statements, is_loop_free
 from ...ir.forms import Forms
 from ...ir.passes.widen import has_small
 from ...ir.sample import Decisions, Unalike, deciding, of_sample
@@ -49,11 +49,12 @@ class SizeFree:
 
     versions: Specialisations of one program, one at each sample: name of a size -> int; types: the Python types of the
     leaves of a call, None where they are not told before; where: name -> (place of a leaf in the call, axis) that has
-    this size, or as much more or less in all samples; form: `finished` or `raw`.
+    this size, or as much more or less in all samples; form: `finished` or `raw`; nests: whether straight lines are to
+    be machine code, as loops are, which takes as long to compile as it does at one size.
     """
 
-    def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished):
-        self.types, self.where, self.form = list(types), dict(where), form
+    def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished, nests=False):
+        self.types, self.where, self.form, self.in_nests = list(types), dict(where), form, nests
         self.names = {name: f"size_{name}" for name in self.where}
         self.inputs = versions[0].captured.inputs
         self.more = {name: size_at(versions[0], at) - samples[0][name] for name, at in self.where.items()}
@@ -80,10 +81,11 @@ class SizeFree:
         if version.effects or has_small(version.func):
             raise Unalike("it acts on the outside, or has floats that NumPy computes otherwise")
         with of_sample(sample), deciding(Decisions(self.decisions)) as log:
-            if not is_loop_free(version.decided, has_statements):
-                raise Unalike("a part of it is no call of NumPy's")
             alone = copy.copy(version)  # what it takes in comes behind the leaves, wherever it does in a set
             alone.places = range(len(version.func.params))
+            alone.decided = self.in_nests and fused(version.decided) or version.decided
+            if not is_loop_free(alone.decided, has_statements):
+                raise Unalike("a part of it is no call of NumPy's")
             made = self.form(alone, self.types)
         log.finish()
         self.decisions = log.made

@@ -11,7 +11,7 @@ import contextlib
 
 from ...ir.core import Lit, Value
 from ...ir.dims import Dim
-from ...ir.passes.settle import settle
+from ...ir.passes.settle import settled_sizes
 from ..common.emit import INT64
 from ..common.frames import locate
 from .array import ASKING, READING
@@ -119,7 +119,7 @@ class SizesAsked:
             return func
         numbers = [number for _, number in self.params.values()]
         known = {p: Lit(n, p.type) for p, n in zip(func.params[-count:], numbers, strict=True)}
-        return settle(func, known)
+        return settled_sizes(func, known)
 
 
 def asking():

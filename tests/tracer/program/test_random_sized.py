@@ -14,6 +14,11 @@ def test_one_function_does_what_plain_python_does(seed):
     assert random_sized.outcome(seed) == "agree"
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_with_straight_lines_as_nests(seed):
+    assert random_sized.outcome(seed, nests=True) == "agree"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_many_do(seed):
