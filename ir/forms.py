@@ -32,12 +32,14 @@ class NumberForm(NamedTuple):
     text: str
 
 
+SCALES = (1, 2, 4, 8, 0.5, 0.25, 0.125, -1, -2, -4)
 # fmt: off
 NUMBERS = (  # the floats that sizes may become in a program; each is rounded to its dtype once more
     NumberForm(float,                         lambda v: v,             (1, .5, .25, .125),            "{f}{d}"),
     NumberForm(lambda d: 1.0 / d,             lambda v: 1.0 / v,       (1, 2, 4, 8),                  "{k}/{d}"),
     NumberForm(math.sqrt,                     lambda v: v * v,         (1, -1),                       "{f}sqrt({d})"),
     NumberForm(lambda d: 1.0 / math.sqrt(d),  lambda v: 1.0 / (v * v), (1, -1, 2, -2, 4, -4),         "{k}/sqrt({d})"),
+    NumberForm(lambda d: (1.0 / d) * (1.0 / d), lambda v: 1.0 / math.sqrt(v), SCALES,              "{k}/{d}*(1.0/{d})"),
 )
 # fmt: on
 

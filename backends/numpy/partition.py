@@ -8,7 +8,7 @@ from ...ir.core import Builder, map_regions
 from ...ir.ops.control import loop
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.shape import iota
-from ...ir.sample import decide
+from ...ir.sample import SAMPLE, decide
 from ..native.stages import free, in_stages, stands_alone
 from .looped import FUSED, looped
 from .nests import nest_of
@@ -23,7 +23,8 @@ PRODUCT = 1 << 11
 
 def fused(func):
     """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together."""
-    func = expanded(func)
+    if SAMPLE.get() is None:  # such ops are for small matrices
+        func = expanded(func)
     inside = {eqn for eqn in func.eqns if inner(eqn)}
     if not inside and not any(map(by_python, func.eqns)):
         return None

@@ -11,6 +11,7 @@ from ..ops.elementwise import add
 from ..ops.flow import apart
 from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
 from ..rewrite import readers
+from ..setting import OF_ALL_SIZES
 
 SHARE = 4  # a part is small if it is at most one in so many of the whole; measured by benchmarks/tune.py
 # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep;
@@ -25,6 +26,11 @@ def memory(func: Func, exact: bool = False) -> Func:
     cotangents are, is added there alone; not where `exact`, since -0.0 + 0.0 elsewhere is 0.0. Regions too.
     """
     return _Memory(exact).rebuild(func)
+
+
+def is_small_part(type):
+    """Whether a stored part is handed on; where a size may be another one, no number of elements says so."""
+    return type.size <= (1 if OF_ALL_SIZES.get() else SMALL)
 
 
 class KnownWindow:
@@ -285,8 +291,8 @@ class _Memory:
                 if isinstance(update, Lit):
                     return Lit(update.value, update.type.like(window.sizes))
                 if stored.same(window):
-                    return update if whatever or window.moves or update.type.size <= SMALL else None
-                if window.moves or update.type.size <= SMALL:
+                    return update if whatever or window.moves or is_small_part(update.type) else None
+                if window.moves or is_small_part(update.type):
                     return self.part(
                         build,
                         update,

@@ -1,8 +1,9 @@
 """Random straight programs of arrays of changing sizes: one generated function for all sizes against plain Python.
 
-    python tests/helpers/random_sized.py 0 200 [--show]
+    python tests/helpers/random_sized.py 0 200 [--show] [--nests]
 
-`outcome(seed)` is "agree", "none: why" where there is no function for all sizes, or a description of a difference.
+--nests makes their straight lines nests. `outcome(seed)` is "agree", "none: why" where there is no function for all sizes, or a description
+of a difference.
 """
 
 import argparse
@@ -26,13 +27,16 @@ HEAD = "import numpy as np\ndef f(a, b, m, q, s):\n"
 STEPS = {
     "V": ("{V} + {V}", "{V} * {S}", "np.tanh({V})", "np.where({V} > {V}, {V}, {S})", "np.sort({V})", "np.cumsum({V}) / len({V})",
           "{M}.sum(1)",
-          "{M} @ np.arange(4.0)", "{Q} @ {V}", "{Q}.mean(0)", "np.diag({Q})", "{V}[::-1]", "{D}[::2]", "{D}[:len({V})]", "np.roll({V}, 2)", "{V} - {V}.mean()",
+          "{M} @ np.arange(4.0)", "{Q} @ {V}", "{Q}.mean(0)", "np.diag({Q})", "{V}[::-1]", "{D}[::2]", "{D}[:len({V})]", "np.roll({V}, 2)",
+          "{V} - {V}.mean()",
           "np.append({W}, {S})", "np.concatenate([{W}, {V}[:1]])", "np.abs({V}) / np.sqrt(len({V}))", "{V}.astype(np.float32).astype(float)",
           "{V} * np.arange({V}.shape[0])", "{V}[np.argsort({V})]", "np.clip({V}, -1.0, {S})", "np.maximum.accumulate({V})", "np.full({V}.shape, {S})",
           "np.linspace({S}, 1.0, {V}.size)", "({V} > 0) * 1.0", "np.minimum({V}, np.ones_like({V}))", "{M}[:, 1]", "{Q}[0]", "{M}.T[2]"),
     "W": ("np.diff({V})", "{V}[1:]", "{V}[:-1] * {V}[1:]", "{W} - {W}", "{V}[:-1].copy()", "np.exp(-np.abs({W}))"),
-    "D": ("np.concatenate([{V}, {V}])", "np.repeat({V}, 2)", "np.tile({V}, 2)", "np.stack([{V}, {V}]).ravel()", "np.stack([{V}, {V}], 1).reshape(-1)", "{D} * 2.0"),
-    "M": ("{M} * {S}", "{M} + {V}[:, None]", "{Q} @ {M}", "np.exp({M} - {M}.max(1, keepdims=True))", "{M} / (1.0 + {M}.std())", "np.outer({V}, np.arange(4.0))",
+    "D": ("np.concatenate([{V}, {V}])", "np.repeat({V}, 2)", "np.tile({V}, 2)", "np.stack([{V}, {V}]).ravel()",
+          "np.stack([{V}, {V}], 1).reshape(-1)", "{D} * 2.0"),
+    "M": ("{M} * {S}", "{M} + {V}[:, None]", "{Q} @ {M}", "np.exp({M} - {M}.max(1, keepdims=True))", "{M} / (1.0 + {M}.std())",
+          "np.outer({V}, np.arange(4.0))",
           "np.maximum({M}, 0.0)", "{M}[::-1]", "np.stack([{V}] * 4, 1)",
           "{M} @ np.ones((4, 4))", "np.cumsum({M}, 0)"),
     "Q": ("{M} @ {M}.T", "{Q}.T", "{Q} + np.eye(len({V}))", "np.tril({Q})", "{V}[:, None] - {V}", "np.triu({Q}, 1)", "{Q} / {Q}.shape[0]",
@@ -81,7 +85,7 @@ def arguments(n, seed):
     return rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal((n, 4)), rng.standard_normal((n, n)) / n, float(rng.standard_normal())
 
 
-def of_family(function):
+def of_family(function, nests=False):
     """The SizeFree of a compiled function, and tests of its family; by calls at SEEN, at first."""
     compiled = function.compiled
     for n in SEEN:
@@ -92,7 +96,7 @@ def of_family(function):
     with compiled.lock:
         found = callee(family, entry, observed)
         types = [entry.types[i] for i in entry.dynamic]
-        made = SizeFree(found.specialisations, types, [s.sizes for s in found.samples], found.names.names)
+        made = SizeFree(found.specialisations, types, [s.sizes for s in found.samples], found.names.names, nests=nests)
         for n in (3, 90):
             if callee(found.extended, tuple(map(type_of, jax.tree_util.tree_leaves(arguments(n, 0))))):
                 continue
@@ -109,13 +113,13 @@ def function_of(text, file):
     return space["f"]
 
 
-def outcome(seed, show=False):
+def outcome(seed, nests=False):
     text, differentiated = text_of_program(seed)
     plain = function_of(text, f"<sized {seed}>")
     compiled = jit(grad(plain, argnums=(0, 2)) if differentiated else plain, engine="numpy", whole=True)
     with np.errstate(all="ignore"):
         try:
-            made, facts = of_family(compiled)
+            made, facts = of_family(compiled, nests)
         except (NoFamily, Unalike, ValueError) as why:  # ValueError: it stores where it cannot
             return f"none: {type(why).__name__}: {why}"
         call = made.call(facts)
@@ -145,10 +149,11 @@ if __name__ == "__main__":
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--nests", action="store_true")
     options, tally = parser.parse_args(), {}
     for seed in range(options.first, options.last):
         try:
-            found = outcome(seed)
+            found = outcome(seed, options.nests)
         except Exception as error:
             found = f"{type(error).__name__}: {error}\n{text_of_program(seed)[0]}"
         key = found if found == "agree" else found.split(":")[0]

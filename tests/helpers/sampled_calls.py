@@ -17,12 +17,12 @@ SAMPLES = [{"n": n} for n in (37, 38, 75, 101, 45, 66)]
 class Sized:
     """function: traced; make(rng, **sizes): arguments; transform: what is compiled, of the function."""
 
-    def __init__(self, function, make, transform=lambda f: f, samples=SAMPLES, where=None):
+    def __init__(self, function, make, transform=lambda f: f, samples=SAMPLES, where=None, nests=False):
         self.make = make
         self.compiled = jit(transform(function), engine="numpy", whole=True)
         self.plain = function if transform(function) is function else self.compiled  # derivatives at one size each
         versions = [self.version(sample) for sample in samples]
-        self.made = SizeFree(versions, self.types, samples, where or {"n": (0, 0)})
+        self.made = SizeFree(versions, self.types, samples, where or {"n": (0, 0)}, nests=nests)
 
     def arguments(self, sizes, seed=0):
         return self.make(np.random.default_rng(seed), **sizes)

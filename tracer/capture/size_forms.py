@@ -158,6 +158,9 @@ class CapturedForm:
             raise Unalike("what it returns has not one structure at all sizes")
         self.parts = {n: common_form([getattr(c, n) for c in captured], samples, SAID.get(n, n)) for n in PLAIN}
         self.parts["outs"] = common_form([c.outs for c in captured], samples, "a result")
+        self.one = same_outs(first.outs)
+        if any(same_outs(c.outs) != self.one for c in captured):
+            raise Unalike("results that are one object at one size are several at another")
         for c in captured[1:]:
             require_same_world(first, c)
 
@@ -167,6 +170,7 @@ class CapturedForm:
         made.func = func
         for name, form in self.parts.items():
             setattr(made, name, form_at(form, sizes))
+        made.outs = [made.outs[k] for k in self.one]  # what is handed out as one object is one Out
         return made
 
     def agrees(self, captured, sizes):
@@ -175,11 +179,19 @@ class CapturedForm:
             for name, form in self.parts.items():
                 common_form([form_at(form, sizes), getattr(captured, name)], [sizes, sizes], SAID.get(name, name))
             require_same_world(self.first, captured)
+            if same_outs(captured.outs) != self.one:
+                raise Unalike("results that are one object at one size are several at another")
             if captured.tree != self.first.tree:
                 raise Unalike("what it returns has not one structure at all sizes")
         except Unalike as error:
             return str(error)
         return ""
+
+
+def same_outs(outs):
+    """For each result the first one that is the same Out."""
+    places = {}
+    return [places.setdefault(id(out), k) for k, out in enumerate(outs)]
 
 
 SAID = {"outs": "a result", "checks": "an error that it may raise"}

@@ -22,10 +22,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...backends.native import SampledAgain, SampledNest
-from ...backends.numpy import has_statements, is_loop_free
+from ...backends.numpy import fused, has_statements, is_loop_free
 from ...ir.forms import Forms
 from ...ir.passes.widen import has_small
-from ...ir.sample import Unalike, of_sample
+from ...ir.sample import Decisions, Unalike, deciding, of_sample
 from ...ir.syntax import compiled, parse
 from ..guards.guard import Read
 from .numpy_call import NumPyCall, finished, says_miss
@@ -49,16 +49,20 @@ class SizeFree:
 
     versions: Specialisations of one program, one at each sample: name of a size -> int; types: the Python types of the
     leaves of a call, None where they are not told before; where: name -> (place of a leaf in the call, axis) that has
-    this size, or as much more or less in all samples; form: `finished` or `raw`.
+    this size, or as much more or less in all samples; form: `finished` or `raw`; nests: whether straight lines are to
+    be machine code, as loops are, which takes as long to compile as it does at one size.
     """
 
-    def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished):
-        self.types, self.where, self.form = list(types), dict(where), form
+    def __init__(self, versions, types, samples: list[Mapping[str, int]], where, form=finished, nests=False):
+        self.types, self.where, self.form, self.in_nests = list(types), dict(where), form, nests
         self.names = {name: f"size_{name}" for name in self.where}
         self.inputs = versions[0].captured.inputs
         self.more = {name: size_at(versions[0], at) - samples[0][name] for name, at in self.where.items()}
         self.ranks = {leaf: versions[0].func.params[leaf].type.ndim for leaf, _ in self.where.values()}
-        direct = [_Parts(self.direct(version, sample)) for version, sample in zip(versions, samples, strict=True)]
+        self.decisions, direct = None, {}  # those of a middle sample are followed by all
+        for k in middle_first(samples):
+            direct[k] = _Parts(self.direct(versions[k], samples[k]))
+        direct = [direct[k] for k in range(len(samples))]
         self.samples = list(map(dict, samples))
         held_out = len(samples) >= HELD_OUT
         known = len(samples) - held_out
@@ -76,12 +80,15 @@ class SizeFree:
             raise Unalike("arrays made or read outside of the program differ between sizes")
         if version.effects or has_small(version.func):
             raise Unalike("it acts on the outside, or has floats that NumPy computes otherwise")
-        with of_sample(sample):
-            if not is_loop_free(version.decided, has_statements):
-                raise Unalike("a part of it is no call of NumPy's")
+        with of_sample(sample), deciding(Decisions(self.decisions)) as log:
             alone = copy.copy(version)  # what it takes in comes behind the leaves, wherever it does in a set
             alone.places = range(len(version.func.params))
+            alone.decided = self.in_nests and fused(version.decided) or version.decided
+            if not is_loop_free(alone.decided, has_statements):
+                raise Unalike("a part of it is no call of NumPy's")
             made = self.form(alone, self.types)
+        log.finish()
+        self.decisions = log.made
         if made is None:
             raise Unalike("a call does more than compute")
         return made
@@ -229,6 +236,13 @@ def sized_nests(parts, samples):
             made[key(name)] = SampledNest.unified([p.space[name] for p in parts], samples)
         found[name] = made[key(name)], CALL
     return found | {name: (made[key(name)], AGAIN) for name in named(SampledAgain)}
+
+
+def middle_first(samples):
+    """The numbers of samples, that of a middle one first."""
+    order = sorted(range(len(samples)), key=lambda k: sum(samples[k].values()))
+    middle = order.pop(len(order) // 2)
+    return [middle, *order]
 
 
 class _Parts:

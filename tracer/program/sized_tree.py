@@ -1,8 +1,8 @@
 """Syntax trees that are alike but for numbers, as one tree in which these are expressions of sizes.
 
 `common_tree` makes it of trees made at several samples: an int or a float that differs becomes a `Constant` whose value
-is a `Dim` or a `SizedNumber` (`ir/forms.py`). `code_filled` writes it out as code, `matches` compares it with a tree made
-at a further sample.
+is a `Dim` or a `SizedNumber` (`ir/forms.py`). `code_filled` writes it out as code, `matches` compares it with a tree
+made at a further sample.
 """
 
 import ast
@@ -21,6 +21,7 @@ CODE = {  # of the forms of numbers, in Python: the factors are powers of two
     "{k}/{d}": "{f!r} / {d}",
     "{f}sqrt({d})": "{f!r} * math.sqrt({d})",
     "{k}/sqrt({d})": "{f!r} / math.sqrt({d})",
+    "{k}/{d}*(1.0/{d})": "{f!r} / {d} * (1.0 / {d})",
 }
 
 

@@ -8,9 +8,15 @@ import random_sized
 from wengert.ir.dims import Dim
 
 
-@pytest.mark.parametrize("seed", range(12))
+# 100: a factor 1 / n / n; 116: a result that is given twice
+@pytest.mark.parametrize("seed", [*range(8), 100, 116])
 def test_one_function_does_what_plain_python_does(seed):
     assert random_sized.outcome(seed) == "agree"
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_with_straight_lines_as_nests(seed):
+    assert random_sized.outcome(seed, nests=True) == "agree"
 
 
 @pytest.mark.slow

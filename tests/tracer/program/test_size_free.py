@@ -147,6 +147,20 @@ def test_a_loop_that_data_end():
     sized.check(SIZES[2:], rtol=1e-9)
 
 
+@pytest.mark.parametrize("function, make", [
+    (chosen, vectors), (multiplied, rows), (carried, vector), (both_stored, vectors), (normal, rows), (solved, square),
+])  # fmt: skip
+def test_straight_lines_as_nests_of_all_sizes(function, make):
+    sized = Sized(function, make, nests=True)
+    sized.grow({"n": 34})
+    sized.check([{"n": n} for n in range(34, 102, 7)], rtol=1e-9)
+    assert sized.made.nests or function is solved
+
+
+def test_derivatives_as_nests_of_all_sizes():
+    Sized(log_sum_exp, vector, grad, nests=True).check([{"n": n} for n in range(37, 102, 9)], rtol=1e-9)
+
+
 def log_sum_exp(x):
     top = x.max()
     return top + np.log(np.exp(x - top).sum())
