@@ -25,7 +25,7 @@ def plus(a, b, times=1):
     return {k: n for k, n in terms.items() if n}, c + times * d
 
 
-def told(extreme, a, b):
+def assumed_extreme(extreme, a, b):
     """The less or the greater of two numbers, which it then is for sizes that change as well."""
     assume(abs(a - b))
     return extreme(a, b)
@@ -149,7 +149,8 @@ class Affine:
 
     def _rem(self, x, a, b):
         found = self._natural(a, b)
-        return found and self.symbol(x, affine_constant(0), affine_constant(told(min, found[1], found[2] - 1)))
+        top = found and assumed_extreme(min, found[1], found[2] - 1)
+        return found and self.symbol(x, affine_constant(0), affine_constant(top))
 
     def _quotient(self, x, a, b):
         found = self._natural(a, b)
@@ -158,8 +159,8 @@ class Affine:
     def _hull(self, x, xs, low, high):
         """x lies between what `low` and `high` make of the bounds of xs."""
         (a, b), (c, d) = map(self.interval, xs)
-        bottom = told(low, a, c) if None not in (a, c) else None
-        top = told(high, b, d) if None not in (b, d) else None
+        bottom = assumed_extreme(low, a, c) if None not in (a, c) else None
+        top = assumed_extreme(high, b, d) if None not in (b, d) else None
         return self.symbol(
             x, None if bottom is None else affine_constant(bottom), None if top is None else affine_constant(top)
         )

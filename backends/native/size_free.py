@@ -41,7 +41,7 @@ from .legal import emitted
 from .nest import ON_STACK
 from .size_entry import SYMBOLS, sized_entry
 from .size_module import module_text
-from .size_text import LARGEST, Computed, agrees, fitted_to, magnitude, unified_lines
+from .size_text import LARGEST, Computed, agrees, fitted_to, greatest_met, unified_lines
 
 
 class SampledNest:
@@ -174,7 +174,7 @@ class SizeFreeNest:
         lines = [line for line in (*self.head, *self.lines) if not isinstance(line, str)]
         slots = [slot.dim for line in lines for slot in line[1].values()]
         dims = {str(d): d for d in (*self.numbers, *self.conditions, *slots) if isinstance(d, Dim)}
-        return all(magnitude(d, largest) < LARGEST for d in dims.values())
+        return all(greatest_met(d, largest) < LARGEST for d in dims.values())
 
     def extended(self, nest, sizes):
         """Whether a SampledNest of these sizes is this one at them, which are then covered, and all between."""

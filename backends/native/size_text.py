@@ -145,10 +145,10 @@ def taken_type(words, k):
     return next((word for word in reversed(words[:k]) if KIND.fullmatch(word)), None)
 
 
-def magnitude(dim, sizes):
+def greatest_met(dim, sizes):
     """What no number that is met while a Dim is computed exceeds, of sizes up to these."""
     scale = math.lcm(*(c.denominator for c in dim.terms.values()))
-    size = lambda u: sizes[u] if isinstance(u, str) else magnitude(u.of, sizes)
+    size = lambda u: sizes[u] if isinstance(u, str) else greatest_met(u.of, sizes)
     return sum(abs(c) * scale * math.prod(max(size(u), 1) for u in m) for m, c in dim.terms.items())
 
 
