@@ -53,8 +53,9 @@ class Rung:
         places = tuple(range(len(made.func.params)))
         self.run = program(lambda types: (made.func, places), name, **options)
         # of each argument: its type in room, where it needs any, else the class of a number, else nothing
+        grows = lambda shape: any(not isinstance(d, int) for d in shape)
         self.plan = [
-            (p.type, None) if any(not isinstance(d, int) for d in shape) else (None, None if shape else p.type.dtype.type)
+            (p.type if grows(shape) else None, None if shape else p.type.dtype.type)
             for p, shape in zip(made.func.params, made.params, strict=False)
         ]
 

@@ -2,11 +2,12 @@
 
     python benchmarks/sizes/ladder.py [--only kalman,lstm] [--lengths 44,90,180,350] [--octave 4]
 
-Columns: masks put in; for the lengths, mean of a call's time by that of a program of the exact shape, least of several
-runs each, arguments and results on the host; executables made. All values are compared.
+Columns: masks put in; for the lengths, mean of a call's time by that of a program of the exact shape, medians of runs
+that take turns, arguments and results on the host; executables made. All values are compared.
 """
 
 import argparse
+import functools
 
 import jax
 import numpy as np
@@ -59,8 +60,9 @@ def row(f, make, lengths):
         exact = of_exact_shape(found.generic.at(sizes))
         for a, b in zip(steps.call(leaves, sizes), exact(leaves), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(b).max(initial=0.0)))
-        ours, theirs = interleave([lambda: steps.call(leaves, sizes), lambda: exact(leaves)])
-        ratios.append(min(ours) / min(theirs))
+        ours, theirs = functools.partial(steps.call, leaves, sizes), functools.partial(exact, leaves)
+        times = interleave({"ladder": ours, "exact": theirs}, seconds=0.5)
+        ratios.append(times["ladder"] / times["exact"])
     masks = {len(r.made.masks) for r in steps.rungs.values()}
     return max(masks), float(np.mean(ratios)), len(steps.rungs)
 
