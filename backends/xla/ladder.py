@@ -52,7 +52,12 @@ class Rung:
         self.made, self.spare, self.calls, self.compiled_in = made, [], 0, None
         places = tuple(range(len(made.func.params)))
         self.run = program(lambda types: (made.func, places), name, **options)
-        self.grown = [any(not isinstance(d, int) for d in shape) for shape in made.params]
+        # of each argument: its type in room, where it needs any, else the class of a number, else nothing
+        grows = lambda shape: any(not isinstance(d, int) for d in shape)
+        self.plan = [
+            (p.type if grows(shape) else None, None if shape else p.type.dtype.type)
+            for p, shape in zip(made.func.params, made.params, strict=False)
+        ]
 
     def prepare(self):
         """Compile it, for ndarrays."""
@@ -60,18 +65,18 @@ class Rung:
 
     def operands(self, leaves, arrays):
         """The arguments in room, zeros in their tails."""
-        given = []
-        for x, p, grows, k in zip(leaves, self.made.func.params, self.grown, range(len(leaves)), strict=False):
-            if grows:
-                array, shape = arrays.get(k) or (zeros_aligned(p.type), p.type.shape)
-                if any(a > b for a, b in zip(shape, x.shape, strict=True)):
+        given = list(leaves)
+        for k, (type, number) in enumerate(self.plan):
+            if type is not None:
+                x = given[k]
+                array, shape = arrays.get(k) or (zeros_aligned(type), x.shape)
+                if shape != x.shape and any(a > b for a, b in zip(shape, x.shape, strict=True)):
                     array[...] = 0
                 array[tuple(map(slice, x.shape))] = x
                 arrays[k] = array, x.shape
-                x = array
-            elif not p.type.shape:
-                x = p.type.dtype.type(x)
-            given.append(x)
+                given[k] = array
+            elif number is not None:
+                given[k] = number(given[k])
         return given
 
     def __call__(self, leaves, sizes):

@@ -16,7 +16,7 @@ from ..ops.elementwise import cast, div, mul, sqrt
 from ..ops.shape import broadcast
 from ..table import RuleTable
 from ..types import IRTypeError, Tensor
-from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled_tails, plain_axes, splat_in_room
+from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled_tails, is_zero_end, plain_axes, splat_in_room
 
 # (scope, equation, operands in room) -> results in room; what has none is refused
 InRoomRule: TypeAlias = Callable[..., Sequence[Roomy]]
@@ -46,6 +46,7 @@ class Scope:
     def __init__(self, generic: Generic, sizes: Sizes, masks: Masks):
         self.generic, self.sizes, self.masks = generic, sizes, masks
         self.known: dict[Value, Roomy] = {}
+        self.zeroed: dict[Any, Roomy] = {}  # value in room -> it with zeros in all tails
 
     # -- what the program says of itself ----------------------------------------------------------
     def dims(self, x: Value) -> tuple[Size, ...]:
@@ -74,7 +75,9 @@ class Scope:
     def operand(self, x: Any) -> Roomy:
         """An operand of an equation, or a result of a function, in room."""
         if isinstance(x, Value):
-            return self.known[x]
+            found = self.known[x]
+            other = self.zeroed.get(found.value)
+            return other if other is not None and other.axes == found.axes else found
         shape, number = self.generic.dims(x), x.value
         type, axes = self.type(shape, x.type.dtype), plain_axes(shape)
         if not isinstance(number, Dim | SizedNumber):
@@ -94,7 +97,14 @@ class Scope:
 
     # -- rules --------------------------------------------------------------------------------------
     def fill(self, x: Roomy, axes: Iterable[int], number: Any, why: Eqn) -> Roomy:
-        return filled_tails(self.sizes, self.masks, x, axes, number, why)
+        """x with a number in the tails of some axes. Zeros are put into all tails at once, and stand there for what
+        reads x later: one mask for all."""
+        axes, zero = list(axes), type(number) is int and not number
+        if not zero or not any(x.axes[a] is not None and not is_zero_end(x, a) for a in axes):
+            return filled_tails(self.sizes, self.masks, x, axes, number, why)
+        made = filled_tails(self.sizes, self.masks, x, x.roomy, number, why)
+        self.zeroed[x.value] = made
+        return made
 
     def made(self, eqn: Eqn, values: Any, ends: Any = None, axes: Any = None) -> list[Roomy]:
         """Results as plain as their shapes are; ends: that of the first."""

@@ -35,7 +35,7 @@ from ..ops.window import (
 )
 from .building import ROOM, refuse_in_room
 from .moving import from_later_on
-from .tails import Roomy, plain_axes
+from .tails import Roomy, is_zero_end, plain_axes
 
 # -- numbers that change nothing -------------------------------------------------------------------
 
@@ -140,10 +140,6 @@ def product(scope, eqn, x, y):
     axes = [x.axes[i] for i in bx] + [f for i, f in enumerate(x.axes) if i not in cx + bx]
     axes += [f for j, f in enumerate(y.axes) if j not in cy + by]
     return [Roomy(dot_general(x.value, y.value, **scope.attrs(eqn)), axes)]
-
-
-def is_zero_end(x, a):
-    return a in x.ends and bool(x.ends[a] == 0)
 
 
 @ROOM.rule(conv_general)

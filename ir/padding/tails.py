@@ -94,6 +94,11 @@ def rising_form(dim: Size) -> bool:
     return all(c >= 0 and all(isinstance(u, str) or rising_form(u.of) for u in m) for m, c in dim.terms.items() if m)
 
 
+def is_zero_end(x: Roomy, axis: int) -> bool:
+    """Whether all is zero in the tail of an axis."""
+    return axis in x.ends and bool(x.ends[axis] == 0)
+
+
 class Sizes:
     """The true sizes of a scope, and the room that there is.
 
