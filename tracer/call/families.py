@@ -97,7 +97,8 @@ class Symbolic:
         try:
             at = [s.sizes for s in found.samples]
             types = [entry.types[i] for i in entry.dynamic]
-            self.free = SizeFree(found.specialisations, types, at, found.names.names)
+            with backend_choice.as_asked(entry):
+                self.free = SizeFree(found.specialisations, types, at, found.names.names)
         except Unalike as error:
             self.why = str(error)
         self.join(entry, here)
@@ -144,7 +145,9 @@ class Symbolic:
     def settle(self, entry, here):
         """Have the function for all sizes answer."""
         names = list(self.family.names.names)
-        call = self.free.call([*self.family.told_facts(), *order_tests(self.family.ranges.orders, names)])
+        tests = [*self.family.told_facts(), *order_tests(self.family.ranges.orders, names)]
+        with backend_choice.as_asked(entry):
+            call = self.free.call(tests)
         if self.laddered is None:
             self.laddered = Laddered.of(entry, here, self.family, call, len(call.reads))
         else:
@@ -192,7 +195,9 @@ class Symbolic:
             return False
         if self.free is not None:
             for sizes in self.family.verified[before:]:
-                if not self.free.agrees(self.family.version(sizes), sizes):
+                with backend_choice.as_asked(entry):
+                    agrees = self.free.agrees(self.family.version(sizes), sizes)
+                if not agrees:
                     self.free, self.why = None, f"it is another function at {shown_sizes(sizes)}"
                     return False
             self.settle(entry, here)
@@ -292,7 +297,7 @@ class Generalising:
         """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
         known = None if here is None or here.sizing is None else here.sizing.fitting(types)
         sizes = known and known.family.serves(types)
-        if not sizes:
+        if not sizes or self.compiled.cache.keeps:  # files are of traces
             return None
         start = time.perf_counter()
         try:

@@ -256,6 +256,26 @@ def test_axes_are_checked_at_the_call():
         jit(softly, dynamic={"x": 1})(np.ones(3))
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_machine_code_is_left_out_where_it_is_not_asked_for(native, options, happened):
+    f = jit(looping, native=native, **options)
+    for n in (30, 31, 60, 45):
+        agree(f(of_length(n)), looping(of_length(n)))
+    assert (happened["nest"] > 0) == native
+    assert (sizing(f).families[0].free is not None) == native  # a loop in Python is no call of NumPy's
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_rounding_is_as_asked(exact, options, happened):
+    def f(x):
+        return (x * 0.1 + x * 0.2) / 3.0 - np.sqrt(np.abs(x)) * 0.7
+
+    g = jit(f, exact=exact, **options)
+    for n in (30, 31, 60, 45, 33, 41):
+        agree(g(of_length(n)), f(of_length(n)), 0 if exact else 1e-12)
+    assert happened["symbolic"] == 1
+
+
 def test_it_is_told(options):
     f = jit(softly, **options)
     with pytest.raises(ValueError, match="softly has no program of symbolic sizes: sizes have not changed enough"):
