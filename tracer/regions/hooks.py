@@ -52,9 +52,10 @@ from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
 from .loops import each, repeat
 from .object_phis import attribute_of_phi
-from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
+from .objects import asked, called, iterated, keyed, mapped, refuse_store
 from .objects import called as call
 from .operators import HOOKS, manager
+from .patterns import is_instance, matched
 from .printing import percent, text
 from .sparse_operands import of_matrix
 from .special import looked_up
@@ -387,12 +388,11 @@ _stand_ins = (listed, percent, each, *HOOKS.values(), *(g for f in REPLACED.valu
 state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 NAMESPACE = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice,
-    set_item=set_item,
-    set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute,
-    both=both, both_hold=both_hold, either=either, either_holds=either_holds,
+    set_item=set_item, set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item,
+    delete_attribute=delete_attribute, both=both, both_hold=both_hold, either=either, either_holds=either_holds,
     negated=negated, one_thing=one_thing, chain=chain, choose=choice,
-    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
-    text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
+    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, is_instance=is_instance,
+    owns=owns, text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
     fed=folds.fed, generated=folds.generated,
     leave=leave, strays=strays, class_made=class_made,
     Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,

@@ -17,7 +17,6 @@ import weakref
 
 import numpy as np
 
-from ..common import pytree
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..common.origin import is_user
@@ -39,7 +38,7 @@ from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
 from .calls import call
 from .convert import CELL
-from .growing import gone_through, list_behind, require_shown, shown_whole
+from .growing import gone_through, list_behind, require_shown
 from .handed import called as plainly
 from .handed import handed, relied
 from .keys import member, members
@@ -188,16 +187,6 @@ def mapped(x):
     """What is unpacked by `**x`."""
     if type(x) is not dict:
         relied(x)
-    return x
-
-
-def matched(x, singletons=False):
-    """What a `match` statement takes apart. singletons: whether a pattern in it is True or False."""
-    relied(shown_whole(x))
-    x = x.fail() if type(x) in (ObjectPhi, Variant) else CELL.cell_contents.one_thing(x)
-    if singletons and any(isinstance(leaf, TracedScalar) and leaf.dtype.kind == "b" for leaf in pytree.leaves(x)):
-        text = "`case True` and `case False` ask which of the two a truth value is that only the running program knows"
-        raise UnsupportedError(message(text, locate(), "Write if and else."))
     return x
 
 

@@ -18,6 +18,7 @@ import copy
 
 from .expressions import Expressions, at, hook, in_test, is_generator, later, load, mangled, store
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
+from .patterns import asks, guarded, is_class_alone
 from .sites import NUMBERS, SITES, Site
 
 
@@ -340,11 +341,14 @@ class StatementRewriter(Expressions):
         return at(ast.Expr(hook("importing", *map(ast.Constant, parts))), s)
 
     def on_Match(self, s):
-        singletons = [n for c in s.cases for n in ast.walk(c.pattern) if isinstance(n, ast.MatchSingleton)]
-        asks = [ast.Constant(True)] if any(type(n.value) is bool for n in singletons) else []
-        s.subject = at(hook("matched", self.visit(s.subject), *asks), s.subject)
+        alone = [c for c in s.cases if is_class_alone(c.pattern)]
+        subject, words = self.temporary("subject"), asks([c.pattern for c in s.cases if c not in alone])
+        matched = at(hook("matched", self.visit(s.subject), *map(ast.Constant, words)), s.subject)
+        s.subject = at(ast.NamedExpr(store(subject), matched), s.subject) if alone else matched
         for case in s.cases:
             case.guard = case.guard and self.visit(case.guard)
+            if case in alone:
+                guarded(case, load(subject), self.visit)
             case.body = self.block(case.body, tail=False)
         return [s]
 
