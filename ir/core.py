@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
+from .bounded import Interned
 from .types import IRTypeError, Tensor
 
 if TYPE_CHECKING:
@@ -68,10 +69,11 @@ class Value(Operand):
 class Lit(Operand):
     """A splat: one number at every position of a shape. Interned by type and bits, so -0.0 is not 0.0."""
 
-    __slots__ = ("value", "type")
+    __slots__ = ("value", "type", "__weakref__")
     value: Any
     type: Tensor
-    _interned: ClassVar[dict[Any, Lit]] = {}
+    # bound: numbers of a type, in use or not, until those that are not in use go
+    _interned: ClassVar[Interned[Any, Lit]] = Interned(1 << 13)
 
     def __new__(cls, value: Any, type: Tensor) -> Lit:
         scalar = np.asarray(value).astype(type.dtype)[()]  # a copy: ulonglong is uint64 under another name
@@ -80,7 +82,7 @@ class Lit(Operand):
         if found is None:
             found = object.__new__(cls)
             found.value, found.type = scalar, type
-            found = cls._interned.setdefault(key, found)
+            found = cls._interned.kept(key, found)
         return found
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from .bounded import Remembered
 from .core import Builder, Operand
 from .types import IRTypeError, Tensor, parse_type
 
@@ -98,7 +99,7 @@ class Op:
         self.multiple, self.effect, self.commutative = multiple, effect, "commutative" in self.traits
         self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
         self.cost = cost if cost is not None else self._usual_cost()
-        self._types: dict[Any, Types] = {}
+        self._types: Remembered[Any, Types] = Remembered()
 
     def _usual_cost(self) -> Cost:
         if self.traits & {"moves", "joins"}:

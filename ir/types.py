@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .bounded import Interned
+
 SHORT = {
     "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
@@ -38,21 +40,21 @@ class Tensor:
     kind: that of the dtype as NumPy spells it, "f" for all floats; small: whether it is one of SMALL.
     """
 
-    __slots__ = ("shape", "dtype", "size", "kind", "small", "text")
+    __slots__ = ("shape", "dtype", "size", "kind", "small", "text", "__weakref__")
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     size: int
     kind: str
     small: bool
     text: str
-    _interned: ClassVar[dict[Any, Tensor]] = {}
+    # bound: types, in use or not, until those that are not in use go
+    _interned: ClassVar[Interned[Any, Tensor]] = Interned(1 << 13)
 
     def __new__(cls, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Tensor:
         key = (shape, dtype)
         found = cls._interned.get(key)
         if found is None:
-            found = cls._make(tuple(int(n) for n in shape), np.dtype(dtype))
-            cls._interned[key] = found
+            found = cls._interned.kept(key, cls._make(tuple(int(n) for n in shape), np.dtype(dtype)))
         return found
 
     @classmethod
@@ -68,7 +70,7 @@ class Tensor:
         self.small = dtype in SMALL
         self.kind = ir_kind(dtype)
         self.text = f"{SHORT[dtype.name]}[{','.join(map(str, shape))}]"
-        return cls._interned.setdefault((shape, dtype), self)
+        return cls._interned.kept((shape, dtype), self)
 
     @property
     def ndim(self) -> int:

@@ -10,11 +10,12 @@ it must be, the function returns True and has done nothing.
 import ctypes
 import functools
 import sys
+import weakref
 
 import numpy as np
 
 from ...ir.types import SHORT
-from .build import LOCK, address, has_symbol, immortal
+from .build import LOCK, has_symbol, machine_code
 from .debug_lines import nest_name
 from .ffi import refusal as of_ffi
 from .interrupts import SYMBOLS as OF_SIGNALS
@@ -226,9 +227,15 @@ class Definition(ctypes.Structure):
     ]
 
 
-# (name of machine code, what each object is to be, what profilers call it) -> its function: machine code does not tell
-# signed integers from unsigned, nor lines
-MADE = {}
+class Wanted(np.ndarray):
+    """The addresses that @direct looks at. holds: what has to stay as long as the function does."""
+
+    holds = ()
+
+
+# (name of machine code, what each object is to be, what profilers call it) -> its function, as long as somebody has it:
+# machine code does not tell signed integers from unsigned, nor lines
+MADE = weakref.WeakValueDictionary()
 
 
 def builtin(nest):
@@ -236,16 +243,19 @@ def builtin(nest):
     and gives True."""
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
-        place, code = address(text, "direct")
-        key = code, tuple(map(id, found)), nest_name(nest.place)
-        if key not in MADE:
-            MADE[key] = builtin_function(place, key[2], np.array(key[1], np.uintp))
-        return MADE[key]
+        code = machine_code(text)
+        key = code.name, tuple(map(id, found)), nest_name(nest.place)
+        if (call := MADE.get(key)) is None:
+            call = MADE[key] = builtin_function(code, key[2], np.array(key[1], np.uintp), found)
+        return call
 
 
-def builtin_function(place, name, known):
-    """The builtin function of machine code at an address, whose first argument is the array `known`."""
-    definition = immortal(Definition(name.encode(), place, FASTCALL, None))
+def builtin_function(code, name, known, objects=()):
+    """The builtin function @direct of a MachineCode, whose first argument is the array `known`; objects: those whose
+    addresses these are, if they might go."""
+    definition = Definition(name.encode(), code.address("direct"), FASTCALL, None)
+    known = known.view(Wanted)
+    known.holds = definition, code, objects
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
@@ -263,13 +273,13 @@ def accepted(t, array):
 def again(nest):
     """`call(*objects)` for objects on which the builtin function of a nest cannot run: on copies that are as it wants
     them."""
-    call, kinds = builtin(nest), nest.kinds()
+    call, kinds, buffers = builtin(nest), nest.kinds(), nest.buffers
 
     def run(*objects):
         ready = [in_order(x, t) if array else t.dtype.type(x) for x, (t, array) in zip(objects, kinds, strict=True)]
         if call(*ready):
             raise SystemError("a native loop was given other arguments than it was made for")
-        for (kind, _), x, y in zip(nest.buffers, objects, ready, strict=True):
+        for (kind, _), x, y in zip(buffers, objects, ready, strict=True):
             if kind == "result" and x is not y:
                 x[...] = y
 

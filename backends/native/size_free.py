@@ -33,7 +33,7 @@ import numpy as np
 
 from ...ir.dims import Dim
 from ...ir.sample import Unalike
-from .build import LOCK, address, has_symbol
+from .build import LOCK, has_symbol, machine_code
 from .debug_lines import asked_for, nest_name
 from .direct import UNLOCKED, accepted, builtin_function, in_order
 from .interrupts import ROW
@@ -242,8 +242,7 @@ class SizeFreeNest:
         if missing:
             raise Unalike(f"this Python shows no {missing[0]}")
         with LOCK:
-            place, _ = address(self.text(), "direct")
-            return builtin_function(place, nest_name(self.nest.place), self.known)
+            return builtin_function(machine_code(self.text()), nest_name(self.nest.place), self.known)
 
     def __call__(self, *objects):
         return self.function(*objects)

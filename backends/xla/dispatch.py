@@ -15,7 +15,7 @@ from jax import lax
 from ...ir.core import Value
 from ...ir.exactness import exactly, multiplying
 from ...ir.passes import widen
-from ...ir.types import Tensor
+from ...ir.types import Tensor, type_of
 from ..forked import refuse_forked, under_jit
 from ..native import asked, unless_failed
 from ..target import lowering_for, platform
@@ -111,11 +111,27 @@ class Program:
         self.first = self.fresh()
 
     def fresh(self):
+        owner = [self]  # of whom jax asks for the function again where it must trace it once more
+
         def run(*leaves):
-            return self.run(*leaves)
+            return owner[0].run(*leaves)
 
         run.__name__ = run.__qualname__ = self.name
+        run.owner = owner
         return under_jit(run)
+
+    def take_compiled(self, other, fits):
+        """Be that of the signatures of another Program whose types fit, by what has been compiled there."""
+        for sort, made in list(other.known.items()):
+            if fits([type_of(x()) if isinstance(x, type) else Tensor(*x) for x in sort]):
+                made.__wrapped__.owner[0] = self
+                if not self.known:
+                    self.first = made
+                self.known[sort] = made
+
+    def forget(self):
+        """Hold nothing that was compiled."""
+        self.known, self.first = {}, self.fresh()
 
     def __call__(self, *leaves):
         asked = signature(leaves)

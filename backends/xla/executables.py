@@ -18,7 +18,7 @@ import threading
 import jax
 from jax.extend import backend
 
-from ..native.build import LOGS, OBJECTS
+from ..native.build import LOGS, OBJECTS, object_file
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 ASIDE, NEST = "aside", "nest-"
@@ -60,7 +60,9 @@ def remove_directory(path, process):
 
 def install_executables(files):
     """Put executables, by name, where jax looks for them -> whether they are there."""
-    OBJECTS.update((n, data) for n, data in files.items() if n.startswith(NEST) and data.startswith(OBJECT_FILES))
+    for name, data in files.items():
+        if name.startswith(NEST) and data.startswith(OBJECT_FILES):
+            OBJECTS[name] = data
     home = directory()
     if home is None:
         return False
@@ -98,7 +100,7 @@ def collecting(files, fresh):
         move(moved, home / ASIDE, home)
         LOGS[:] = [log for log in LOGS if log is not nests]
         if files or fresh:
-            files.update((n, OBJECTS[n]) for n in nests)
+            files.update((n, data) for n in nests if (data := object_file(n)) is not None)
 
 
 def names(home):

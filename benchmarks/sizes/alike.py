@@ -21,8 +21,7 @@ from wengert.benchmarks import suite
 from wengert.benchmarks.sizes.programs import PROGRAMS
 from wengert.ir.dims import fit
 from wengert.ir.generic import Unalike, generalised
-from wengert.ir.rules.fold import OF_ALL_SIZES
-from wengert.ir.setting import set_within
+from wengert.ir.setting import OF_ALL_SIZES, set_within
 from wengert.tracer.capture.signature import kind_of_type
 from wengert.tracer.common.errors import WengertError
 from wengert.tracer.values.asked import SizesAsked, asked_by

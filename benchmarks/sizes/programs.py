@@ -1,24 +1,25 @@
 """Eight programs whose sizes change from call to call, in plain NumPy: each takes arrays of a length n and parameters
 of fixed sizes, and gives a number or arrays.
 
-`PROGRAMS`: name -> (function, `arguments(n, rng)`, which argument a gradient is of).
+`PROGRAMS`: name -> (function, `arguments(n, rng)`, which argument a gradient is of). `layers_of(width, depth)` are the
+parameters of a decoder of another size.
 """
 
 import numpy as np
 
-WIDTH, HEADS, LAYERS = 64, 4, 2
+WIDTH, HEADS, DEPTH = 64, 4, 2
 HIDDEN = 16
-rng = np.random.default_rng(0)
+TOKENS, WIDE, DEEP = 40, 256, 6  # of the decoder that makes a text: NumPy takes some 10 ms a token
+DRAWS = np.random.default_rng(0)
 
 
 def normal(*shape):
-    return rng.standard_normal(shape) / np.sqrt(shape[-1] if len(shape) > 1 else 1.0)
+    return DRAWS.standard_normal(shape) / np.sqrt(shape[-1] if len(shape) > 1 else 1.0)
 
 
-LAYER = [
-    {k: normal(WIDTH, WIDTH) for k in "qkvo"} | {"up": normal(WIDTH, 4 * WIDTH), "down": normal(4 * WIDTH, WIDTH)}
-    for _ in range(LAYERS)
-]
+def layers_of(width, depth):
+    shapes = dict.fromkeys("qkvo", (width, width)) | {"up": (width, 4 * width), "down": (4 * width, width)}
+    return [{k: normal(*shape) for k, shape in shapes.items()} for _ in range(depth)]
 
 
 def softmax(scores):
@@ -32,14 +33,15 @@ def normed(x):
 
 
 def decoder(x, layers):
-    """The last position of a causal transformer over a context x: f64[n, 64]."""
-    n, d = x.shape[0], WIDTH // HEADS
+    """The last position of a causal transformer over a context x: f64[n, width]."""
+    n, width = x.shape
+    d = width // HEADS
     hidden = np.triu(np.full((n, n), -np.inf), k=1)
     for layer in layers:
         y = normed(x)
         q, k, v = ((y @ layer[name]).reshape(n, HEADS, d).transpose(1, 0, 2) for name in "qkv")
         attended = softmax(q @ k.transpose(0, 2, 1) / np.sqrt(d) + hidden) @ v
-        x = x + attended.transpose(1, 0, 2).reshape(n, WIDTH) @ layer["o"]
+        x = x + attended.transpose(1, 0, 2).reshape(n, width) @ layer["o"]
         x = x + np.maximum(normed(x) @ layer["up"], 0.0) @ layer["down"]
     return x[-1]
 
@@ -120,10 +122,11 @@ def a_mask(n, rng):
     return mask
 
 
+LAYERS = layers_of(WIDTH, DEPTH)
 W, U, B, KERNEL = normal(8, 4 * HIDDEN), normal(HIDDEN, 4 * HIDDEN), normal(4 * HIDDEN), normal(5)
 
 PROGRAMS = {
-    "decoder": (decoder, lambda n, rng: (rng.standard_normal((n, WIDTH)), LAYER), 0),
+    "decoder": (decoder, lambda n, rng: (rng.standard_normal((n, WIDTH)), LAYERS), 0),
     "lstm": (lstm, lambda n, rng: (rng.standard_normal((n, 8)), W, U, B), 1),
     "kalman": (kalman, lambda n, rng: (rng.standard_normal(n), 0.1, 0.5), 1),
     "gaussian process": (gaussian_process, lambda n, rng: (rng.random(n), rng.standard_normal(n), 0.3), 2),

@@ -91,11 +91,19 @@ def looped(x):
     return x
 
 
-def test_loops_and_effects_stay_with_xla(capfd):
-    f, g = jit(looped, engine="numpy", native=False), jit(lambda x: print(x.sum()) or x + 1, engine="numpy")
-    agree(f(X), looped(X), 1e-12)
+def test_loops_run_in_python_where_xla_is_not_to_be_asked(monkeypatch):
+    asked = lambda *args, **options: pytest.fail("XLA is asked")
+    monkeypatch.setattr("wengert.backends.xla.dispatch.Program.__call__", asked)
+    f, half = jit(looped, engine="numpy", native=False), jit(lambda x: (x * np.float16(3)).sum(), engine="numpy")
+    for _ in range(2):
+        agree(f(X), looped(X), 1e-12)
+        agree(half(X.astype(np.float16)), (X.astype(np.float16) * np.float16(3)).sum(), 1e-2)
+
+
+def test_effects_stay_with_xla(capfd):
+    g = jit(lambda x: print(x.sum()) or x + 1, engine="numpy")
     g(V)
-    assert runs_as_numpy(f) == runs_as_numpy(g) == 0 and capfd.readouterr().out == "3.0\n"
+    assert runs_as_numpy(g) == 0 and capfd.readouterr().out == "3.0\n"
 
 
 def test_checks_raise():

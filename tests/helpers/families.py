@@ -20,6 +20,7 @@ import random_histories
 import random_holders
 import random_identity
 import random_keys
+import random_lengths
 import random_lists
 import random_made
 import random_merges
@@ -97,6 +98,7 @@ FAMILIES = {
     "histories": random_histories.run,
     "lists": random_lists.run,
     "growing": random_growing.run,
+    "lengths": random_lengths.run,
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),

@@ -114,9 +114,9 @@ def looked_at(one):
     first = next((k for k, line in enumerate(inner) if not re.match(r"  %d\d+\S* =", line)), 0)
     lines = [*inner[:first], *computed.lines, *inner[first:]]
     made = "".join([COUNT, head, brace, allocated, "\n".join(lines), end, after])
-    place, _ = build.address(made, "direct")
-    count, _ = build.address(made, "count")
-    return direct.builtin_function(place, "looked at", one.known), ctypes.CFUNCTYPE(ctypes.c_int64)(count)
+    code = build.machine_code(made)
+    count = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("count"))
+    return direct.builtin_function(code, "looked at", one.known), count
 
 
 def guarded(function):

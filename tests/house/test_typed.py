@@ -16,7 +16,7 @@ CHECKED = """
 wengert wengert.__main__ wengert.tracer.common.errors wengert.tracer.rules.rules
 wengert.tracer.api.custom wengert.tracer.api.flow wengert.tracer.api.foreign wengert.tracer.api.implicit wengert.tracer.api.jacobians
 wengert.tracer.api.jit wengert.tracer.api.readable wengert.tracer.api.solving wengert.tracer.api.transforms wengert.tracer.api.typed
-wengert.tracer.api.vmap wengert.tracer.common.events wengert.tracer.profile.command wengert.tracer.profile.profile
+wengert.tracer.api.vmap wengert.tracer.api.ragged wengert.tracer.common.events wengert.tracer.profile.command wengert.tracer.profile.profile
 wengert.ir.types wengert.ir.source wengert.ir.core wengert.ir.op wengert.ir.table wengert.ir.rewrite wengert.ir.text wengert.ir.pipeline
 wengert.ir.passes.bounds wengert.ir.passes.cse wengert.ir.passes.dce wengert.ir.passes.fold wengert.ir.passes.inline wengert.ir.passes.loops
 wengert.ir.passes.masks wengert.ir.passes.memory wengert.ir.passes.products wengert.ir.passes.simplify wengert.ir.passes.user_rules

@@ -18,8 +18,7 @@ from wengert.ir.generic import Unalike, generalised, parse_generic
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import evaluate
 from wengert.ir.reading import TextError
-from wengert.ir.rules.fold import OF_ALL_SIZES
-from wengert.ir.setting import set_within
+from wengert.ir.setting import OF_ALL_SIZES, set_within
 from wengert.ir.text import parse
 from wengert.ir.types import IRTypeError, parse_type
 from wengert.ir.verify import verify

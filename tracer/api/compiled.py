@@ -18,6 +18,7 @@ from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
 from ..call.inside_jax import InsideJax
+from ..call.kept import Kept
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
@@ -95,7 +96,7 @@ class Compiled(Inspecting):
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.warned = set()  # the texts of the Fallback warnings given
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
-        self.lock, self.patience = threading.RLock(), Patience()
+        self.lock, self.patience, self.kept = threading.RLock(), Patience(), Kept(self)
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))

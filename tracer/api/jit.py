@@ -122,9 +122,10 @@ def jit(
         jax.experimental.topologies describes has plans and texts, and runs nothing.
     exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
             `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
-    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code.
-            None: the faster of the two, timed at the first call; calls that take less time in plain Python are
-            answered by that, as is measured on the first dozen calls.
+    engine: "xla", or "numpy" for all that generated NumPy can run on ndarrays: not what prints, draws or is chosen by
+            value. Loops are machine code where they can be. None: the faster of the two, timed at the first call, or
+            for long programs when calls have paid for XLA; calls that take less time in plain Python are answered by
+            that, as is measured on the first dozen calls.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or
             as "200MB". None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries
             every so many trips, and runs once more from there; other code runs once more in stretches, of which only
@@ -162,9 +163,11 @@ def jit(
     promote: "weak": arrays of float32 and narrower floats keep their dtype beside integers and beside numbers of
             np.float64, such as np.sqrt(2), which NumPy would make float64 of. It implies whole=True, for plain Python
             promotes otherwise. "numpy": NumPy's rules. None: as for precision.
-    dynamic: what a call of new shapes does. None: plain Python answers it at once, or generated NumPy where there is
-            none, and shapes that come again are compiled when that pays (docs/guide/sizes.md). False: each combination
-            of shapes is traced and compiled when it first comes. None: as for precision, else what is learnt.
+    dynamic: what calls of new shapes do. None: plain Python answers at once, or generated NumPy where there is none;
+            shapes that come again are compiled, and one program of symbolic sizes is looked for, when that pays
+            (docs/guide/sizes.md); in what is made of a compiled function, as in that. True: such a program is looked
+            for at the first call, with a name for each size; {"x": 0, "y": (0, 1)}: for these axes of arguments. False:
+            each combination of shapes is traced and compiled when it first comes.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and

@@ -171,7 +171,7 @@ class Attempts:
     def changing(self):
         """The places of outside numbers that have had a third value by now."""
         seen = {}
-        for here in self.worlds:
+        for here in (*self.worlds, *self.old):
             for place, read in here.reads.items():
                 if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
                     seen.setdefault(place, set()).add(repr(read.value))

@@ -227,11 +227,30 @@ class Background(SignatureEntry):
                 taken = self.admit(self.jobs.pop(key))
             others = (w for w in (self.current, *self.worlds) if w is not None and (w is taken or w not in tried))
             here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
+            if here is None and missing is None and self.old:
+                here, _ = self.recall_kept(types) or (None, None)
             if here is not None and (taken is not None or here is not self.current):
                 self.current = here
                 if here.draws is None:
                     self.compiled.front.install(self)
             return here
+
+    def forget_jobs(self):
+        """Those that the thread is not at are asked for again, if they are wanted."""
+        self.jobs = {key: job for key, job in self.jobs.items() if job.state is ASKED}
+
+    def forget_programs(self, here):
+        super().forget_programs(here)
+        self.programs.pop(here, None)
+
+    def hand_over(self, version, old, here):
+        here = super().hand_over(version, old, here)
+        types = tuple(p.type for p in version.captured.func.params)
+        if types in (before := self.programs.get(old, {})):
+            self.programs.setdefault(here, {})[types] = before.pop(types)
+        self.programs.setdefault(here, {})
+        self.spread(here)
+        return here
 
     def has(self, here, types):
         return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None

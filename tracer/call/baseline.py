@@ -25,25 +25,26 @@ def answer(entry, world, leaves, given):
         return entry.first(*leaves, given=given)
 
 
-def interpreted(entry, world, leaves, aside=False):
+def interpreted(entry, world, leaves, here=None):
     """-> (World, Version, all it takes) of a trace for these leaves; None for one that acts on the world, or chooses by
-    value. aside: such a one is kept for the compiled call that comes next."""
+    value. here: the set of traces that the compiled call would be of, for which such a one is kept."""
     kinds = [kind_for(x, n) for x, n in zip(leaves, entry.names)]
     types = tuple(k.type for k in kinds)
-    for here in entry.interpreted:
-        if any(v.types == types for v in here.versions) and here.serves(types):
-            everything = [*leaves, *here.gather()]
-            version = here.version(tuple(type_of(x) for x in everything))
+    for known in entry.interpreted:
+        if any(v.types == types for v in known.versions) and known.serves(types):
+            everything = [*leaves, *known.gather()]
+            version = known.version(tuple(type_of(x) for x in everything))
             if version is not None:
-                return here, version, everything
-    version = entry.trace(kinds, types, "its results were needed before it was compiled", leaves)
+                return known, version, everything
+    reason = "its results were needed before it was compiled"
+    version = entry.of_family(here, types, reason) or entry.trace(kinds, types, reason, leaves)
     if version.assumed or version.captured.outside.draws or next(acts(version.func), None) is not None:
-        entry.ahead = version if aside else entry.ahead
+        entry.ahead = entry.ahead if here is None else version
         return None
-    here = world(entry.compiled, version.rules)
-    here.add(version)
-    entry.interpreted[MOST - 1 :] = [here]
-    return here, version, [*leaves, *here.gather()]
+    made = world(entry.compiled, version.rules)
+    made.add(version)
+    entry.interpreted[MOST - 1 :] = [made]
+    return made, version, [*leaves, *made.gather()]
 
 
 def results(version, everything):

@@ -40,6 +40,7 @@ class Contest:
         drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, DRAWN)}
         self.arrays = [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
+        self.lines = ()  # of the forms
         self.spent = [], []  # seconds of compiled calls, and of plain ones
 
     @raises_for_user
@@ -70,8 +71,15 @@ class Contest:
         """The code of the two."""
         with self.entry.compiled.lock:
             front = self.entry.compiled.front
-            self.forms = front.form(self.entry, self.here, False), front.form(self.entry, self.here, True)
+            made = front.form(self.entry, self.here, False), front.form(self.entry, self.here, True)
+            self.forms, self.lines = zip(*made)
         return self.forms
+
+    def drop_forms(self):
+        """Those are of the traces, the guard and the inputs that were."""
+        self.forms, gone, self.lines = None, self.lines, ()
+        for lines in gone:
+            self.entry.compiled.front.names.bury(lines)
 
     def turn(self):
         """0 for compiled, 1 for plain."""
@@ -89,7 +97,8 @@ class Contest:
             self.close(min(plain) < BETTER * min(ours))
 
     def close(self, plain):
-        self.plain, self.forms = plain, None
+        self.plain = plain
+        self.drop_forms()
         if plain:
             said = {"of": self.entry.compiled, "engine": "plain Python"}
             events.report("compile", "engine", lambda: f"runs {self.told()}", **said)
@@ -125,9 +134,14 @@ def contests(entry, here):
         return {}
     for version in here.versions:
         types = taken_types(version)
-        if types not in here.contests and version.background is None and not is_deferred(version):
+        if types not in here.contests and may_be_tried(version):
             here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
     return {types: c for types, c in here.contests.items() if c is not None}
+
+
+def may_be_tried(version):
+    """Whether a version runs as what it will be, and for one combination of types."""
+    return version.background is None and version.symbolic is None and not is_deferred(version)
 
 
 def is_timed(version):

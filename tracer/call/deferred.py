@@ -39,9 +39,7 @@ def deferred(entry, here, version, everything):
         return None
     version.engine, version.deferred = "NumPy", Deferred(entry, here, version, run)
     here.contests.pop(tuple(p.type for p in version.captured.func.params), None)  # it begins when that is settled
-    known = isinstance(here.call, backend_choice.BackendChoice)
-    program, others = (here.call.program, here.call.found) if known else (here.call, ())
-    here.call = backend_choice.BackendChoice(program, [*others, version.deferred])
+    backend_choice.begin(here, version.deferred)
     entry.compiled.front.install(entry)
     seconds = time.perf_counter() - start
     text = "runs as generated NumPy until calls have paid for XLA"

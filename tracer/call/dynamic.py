@@ -10,6 +10,7 @@ What may take much longer uncompiled than it takes to compile is not left waitin
 programs of very many steps, are traced and compiled at first sight as ever.
 """
 
+import inspect
 import logging
 import time
 
@@ -19,26 +20,27 @@ from ...ir.types import type_of
 from ..common import events
 from ..guards import isolation
 from ..program import backend_choice
+from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
+from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
-from .contest import expected
 from .fallback import left_to_python
-from .receipt import loop_trip_counts
+from .families import SHORT, Generalising, Sizing, axes_of
 
-OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes
-SHORT = 0.25  # bound: no more seconds than this
+OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
 UNSERVED = "there is no program for its shapes as yet"
 PLAIN, NUMPY = "plain Python", "generated NumPy"
 
 
 class NewShape(Exception):
-    """A call of a shape that is not to be compiled as yet; `shape`: its ShapeTally."""
+    """A call of a shape that is not to be compiled as yet; `shape`: its ShapeTally; `here`: the set of
+    traces that serves its guard; served: whether a program of all sizes answers it now."""
 
-    def __init__(self, shape):
+    def __init__(self, shape, here, served=False):
         super().__init__(shape)
-        self.shape = shape
+        self.shape, self.here, self.served = shape, here, served
 
 
 class ShapeTally:
@@ -50,7 +52,8 @@ class ShapeTally:
     def __init__(self, types):
         self.types, self.by, self.seconds, self.due = types, {}, 0.0, False
 
-    def answered(self, who, seconds):
+    def answered(self, who, seconds, sizing):
+        sizing.spent += seconds
         self.by[who] = self.by.get(who, 0) + 1
         self.seconds += seconds
 
@@ -60,7 +63,7 @@ class ShapeTally:
         return self.due or calls > 0 and (self.seconds >= cost or calls >= OFTEN and cost < SHORT)
 
 
-class NewShapes:
+class NewShapes(Generalising):
     """The part of `SignatureEntry` that answers them."""
 
     def learns(self):
@@ -81,6 +84,7 @@ class NewShapes:
         Raises NewShape where it is not."""
         if not self.learns():
             return False
+        self.refuse_axes(types)
         here = here or next((w for w in self.worlds if w.draws is not None and w.holds()), None)
         if here is None:
             return False
@@ -88,38 +92,54 @@ class NewShapes:
         sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
         if sibling is None:
             return False
-        cost = cost_of(sibling)
-        if not ends_soon(sibling, full, cost):
-            return False
+        here.sizing = here.sizing or Sizing()
+        cost, eager = cost_of(sibling), not self.falls_back()
+        soon = here.sizing.ends_soon(sibling, full, cost)
         shape = here.shapes.get(full)
         if shape is None:
             shape = here.shapes[full] = ShapeTally(full)
             if len(here.shapes) > KEPT:
                 del here.shapes[next(iter(here.shapes))]
-        if not shape.is_due(cost):
-            raise NewShape(shape)
+        shape.due = shape.due or here.sizing.is_exact(types)
+        if self.generalised(here, types, sibling, eager or not soon):
+            raise NewShape(shape, here, served=True)
+        if soon and not shape.is_due(cost):
+            raise NewShape(shape, here)
         here.served[full] = here.shapes.pop(full)
         self.take_over(types, here)
-        return True
+        return soon
+
+    def refuse_axes(self, types):
+        """Raise where `dynamic=` names axes that arrays have not."""
+        asked = self.compiled.dynamic
+        for name, t in zip(self.names, types) if type(asked) is tuple else ():
+            for axis in axes_of(name, dict(asked)):
+                if not -t.ndim <= axis < t.ndim:
+                    raise ValueError(f"dynamic= asks for axis {axis} of {name}, which is {t}")
 
     def unserved(self, here, everything):
-        """The NewShape of a call of which it is known that nothing serves it, None where nothing is known."""
-        shape = here.shapes.get(tuple(map(type_of, everything)))
-        if shape is None or shape.is_due(cost_of(here.versions[-1])):
-            return None
-        return NewShape(shape)
+        """Why no program answers a call, None where one does: the NewShape of one that waits, else Untraced."""
+        types = tuple(map(type_of, everything))
+        shape = here.shapes.get(types)
+        if shape is not None and not shape.is_due(cost_of(here.versions[-1])) and not self.may_be_generalised(here):
+            return NewShape(shape, here)
+        return Untraced() if here.version(types) is None else None
 
     def meanwhile(self, leaves, new, given):
         """The call, by what is there."""
-        shape, start = new.shape, time.perf_counter()
+        shape = new.shape
+        for straight in new.here.straight if new.served else ():
+            if (out := straight(*leaves, *new.here.gather())) is not MISS:
+                return out
+        start = time.perf_counter()
         if self.falls_back():
             try:
                 with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)
             finally:
-                shape.answered(PLAIN, time.perf_counter() - start)
-        with self.compiled.lock:
-            found = baseline.interpreted(self, SpecialisationSet, leaves, aside=True)
+                shape.answered(PLAIN, time.perf_counter() - start, new.here.sizing)
+        with self.compiled.lock, events.making(self.compiled):
+            found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once
             shape.due = True
             return self.first(*leaves, given=given)
@@ -128,7 +148,7 @@ class NewShapes:
             return self.settle(here, version, baseline.results(version, everything), everything, given)
         finally:
             seconds = time.perf_counter() - start
-            shape.answered(NUMPY, seconds)
+            shape.answered(NUMPY, seconds, new.here.sizing)
             text = lambda: f"ran as generated NumPy ({self.shown_types(version.types)}): {UNSERVED}"
             events.report("trace", "new shape", text, seconds, of=self.compiled, level=logging.DEBUG)
 
@@ -158,20 +178,41 @@ def cost_of(version):
     return version.trace_seconds + version.pass_seconds + compiled
 
 
-def ends_soon(version, types, cost):
-    """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
-    version."""
-    func = version.captured.func
-    if not all(times is not None and sure for times, sure in loop_trip_counts(func)):
-        return False
-    size = lambda found: sum(t.size for t in found)
-    growth = max(1.0, size(types) / max(size(version.types), 1))
-    return expected(func) * growth <= max(cost, SHORT)
-
-
 def asked_dynamic(function, asked=None):
-    """What calls of new shapes do in what is made of `function`: as asked, else as in that."""
-    if asked is not None and not isinstance(asked, bool):
-        raise TypeError(f"jit takes dynamic=True or False, not {asked!r:.60}\n  Leave it out to have it learnt.")
-    inner = getattr(getattr(function, "compiled", None), "dynamic", None)
-    return inner if asked is None else asked
+    """What calls of new shapes do in what is made of `function`: as asked, else as in that. Axes by name are
+    ((name, axes), ...)."""
+    if asked is None:
+        return getattr(getattr(function, "compiled", None), "dynamic", None)
+    if isinstance(asked, bool):
+        return asked
+    if not isinstance(asked, dict):
+        raise TypeError(
+            f"jit takes dynamic=True, False, or axes by names of arguments, not {asked!r:.60}\n  Write "
+            "dynamic={'x': 0}, or leave it out to have it learnt."
+        )
+    found = []
+    for name, axes in asked.items():
+        axes = (axes,) if type(axes) is int else axes
+        if not isinstance(name, str) or not isinstance(axes, tuple | list) or not all(type(a) is int for a in axes):
+            raise TypeError(
+                f"dynamic={asked!r:.60} is to give axes of arguments by their names\n  Write an int or a tuple of "
+                "them each: dynamic={'x': 0, 'y': (0, 1)}."
+            )
+        found.append((name, tuple(axes)))
+    parameters = named_parameters(function)
+    unknown = [name for name, _ in found if parameters is not None and name.partition("[")[0] not in parameters]
+    if unknown:
+        raise ValueError(
+            f"dynamic={asked!r:.60} names {', '.join(unknown)}, which is no argument\n  The arguments are "
+            f"{', '.join(parameters)}."
+        )
+    return tuple(found)
+
+
+def named_parameters(function):
+    """Names of what a function takes, None where it takes others too or does not tell."""
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else list(found)

@@ -34,12 +34,13 @@ from .drawing import DrawingCalls
 from .dynamic import NewShapes
 from .fallback import Fallbacks
 from .instead import UNANSWERED, Instead
+from .kept import Recalling
 from .on_mesh import run_on_mesh
 
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
 
 
-class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
+class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Recalling):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):
@@ -64,7 +65,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
             and not traced
         )
         super().__init__()
-        self.worlds = []
+        self.worlds, self.old = [], []  # sets of traces that are used, and of those that no call has asked for lately
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
         self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
@@ -97,9 +98,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
                 out = straight(*everything)
                 if out is not MISS:
                     return out
-            if here.shapes and (why := self.unserved(here, everything)) is not None:
-                raise why
             try:
+                if here.sizing is not None and (why := self.unserved(here, everything)) is not None:
+                    raise why
                 raw = self.launch(here, everything)
             except Untraced:
                 return self.first(*leaves, given=given)
@@ -147,7 +148,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
         if self.compiled.patience.rests() and self.falls_back():
             return self.unsettled(leaves, self.compiled.patience.why, given)
         try:
-            if self.refused and not self.worlds:
+            if self.refused and not self.worlds and not self.old:
                 self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
         except patched_numpy.Replaced as error:
@@ -248,14 +249,6 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
         self.compiled.front.install(self)
         return version
 
-    def known_version(self, types):
-        """-> (the specialisation set that serves arguments of these types now, the version in it that they are for),
-        None each where there is none."""
-        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
-        if here is None or here.draws is not None:
-            return here, here and here.versions[0]
-        return here, here.version((*types, *(type_of(x) for x in here.gather())))
-
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it is to run for the first time)."""
         kinds = self.kinds_of(leaves)
@@ -269,7 +262,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
                 self.have_patience(types, here)
             reason = self._reason(types, here)
             self.tell_missed(types, here, reason)
-            version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
+            here = None if self.compiled.kept.make_room() else here
+            version = self.of_family(here, types, reason) or self.stored(types, reason)
+            version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = SpecialisationSet(self.compiled, version.rules)
@@ -278,6 +273,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
             if version.engine:
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
+            self.begin_sizes(here, version)
         first, version.ahead = fresh or version.ahead, False
         self.current = here
         (self.compiled.front.install if first else self.compiled.front.missed)(self)
@@ -301,6 +297,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls):
 
     def _reason(self, types, here):
         """Why there must be a new trace."""
+        if self.compiled.kept.was_let_go(self, types):
+            return "there was one, which was let go when no call had used it for long"
+        here = here or next((w for w in self.old if w.serves(types)), None)
         if here is not None:
             last = here.versions[-1]
             changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]

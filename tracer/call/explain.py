@@ -25,6 +25,7 @@ from ..values.speculate import Assumption
 from .contest import taken_types
 from .leaf_groups import grouped_leaves
 from .receipt import receipt
+from .told_sizes import size_lines, symbolic_types
 
 TOLD = 12  # bound: choices by value of a trace that are told
 LEAVES = 12  # bound: leaves of the arguments that are told one by one; more are put together
@@ -61,8 +62,8 @@ def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
     lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)", *_asked_for(compiled)], {}
     for entry in compiled.entries.values():
-        for world in entry.worlds:
-            trees = []
+        for world in (*entry.worlds, *entry.old):
+            trees, told = [], size_lines(entry, world)
             for version in world.versions:
                 if version.tree in trees:
                     continue
@@ -77,7 +78,9 @@ def explanation(compiled):
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
+            lines += told
         lines += [*entry.lines(), *(line for job in entry.jobs.values() for line in job.lines())]
+    lines += compiled.kept.lines()
     if (why := compiled.patience.why) is not None:
         lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
     return Explanation("\n".join(lines))
@@ -94,7 +97,7 @@ def _asked_for(compiled):
 
 
 def _count(compiled):
-    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds)
+    return sum(len(w.versions) for e in compiled.entries.values() for w in (*e.worlds, *e.old))
 
 
 def _version(number, entry, world, version):
@@ -146,7 +149,8 @@ def told_reads(captured):
 
 def arguments_text(entry, version):
     """Names and types of the arguments."""
-    return leaves_text(list(zip(entry.names, version.types)))
+    types = version.types if version.symbolic is None else symbolic_types(version)
+    return leaves_text(list(zip(entry.names, types)))
 
 
 def static_text(entry):
@@ -187,6 +191,9 @@ def _cost(version):
     what = "compile and run first" if version.background is None else "compile"
     first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
     before, after = version.equations or version.captured.func.count(), version.func.count()
+    if version.symbolic is not None:
+        sought = f"{version.symbolic.seconds:.3f} s to find what {len(version.symbolic.family.verified)} sizes"
+        return f"{sought} have in common, traces of {before} equations ({after} left)"
     if version.equations is not None:
         return f"{version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}"
     return (

@@ -98,7 +98,7 @@ class Fallbacks:
         known = self.refused.get(types)
         if known is None and len(self.refused) >= MOST:
             known = next(reversed(self.refused.values()))
-        if known is None and not self.worlds and len(self.elsewhere()) >= MOST:
+        if known is None and not self.worlds and not self.old and len(self.elsewhere()) >= MOST:
             known = self.elsewhere()[-1]
         if known is not None:
             raise known.with_traceback(None)
@@ -147,7 +147,7 @@ class Fallbacks:
         refused = Refused(error)
         if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
             self.refused[types] = refused
-            if not self.worlds:
+            if not self.worlds and not self.old:
                 self.elsewhere().append(refused)
         raise refused from error
 
@@ -348,7 +348,7 @@ class Parted:
 
     def traces(self):
         """How many traces there are of its pieces."""
-        return sum(len(w.versions) for p in self.pieces for e in p.entries.values() for w in e.worlds)
+        return sum(len(w.versions) for p in self.pieces for e in p.entries.values() for w in (*e.worlds, *e.old))
 
     def piece(self, piece):
         """A piece as it is called."""

@@ -8,7 +8,6 @@ that, one more trace must agree before the range grows (`SizeFamily.extended`).
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 import re
@@ -16,6 +15,7 @@ import re
 from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
 from ..capture.capture import Kind
+from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import kind_of_type
 from ..capture.size_forms import CapturedForm
 from ..common.errors import WengertError
@@ -40,9 +40,11 @@ from .size_names import (
     corners,
     first_samples,
 )
+from .size_ranges import Ranges
 
 TRIES = 32  # bound: traces for one family
 WIDEST = 16  # bound: remainders of one name that are all tried
+SMALL_DIVISORS = 3, 4, 8
 CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
 ROUNDS = 4  # bound: times that its range is narrowed
 NEAR = 80  # bound: letters of what is divided that are looked through for names
@@ -65,7 +67,7 @@ def family(entry, observed):
         raise NoFamily(str(error)) from None
     finder = Finder(entry, names, [kind_at(entry, k, t) for k, t in enumerate(observed[0])])
     try:
-        made = SizeFamily(finder, finder.found())
+        made = first_family(finder)
         if any(len(residues) < k for _, k, residues in made.ranges.residues):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
@@ -76,10 +78,25 @@ def family(entry, observed):
         raise NoFamily(str(error)) from None
 
 
+def first_family(finder):
+    """The SizeFamily of enough samples; of more, that leave all remainders by small numbers, where these leave it open
+    what sizes become."""
+    finder.found()
+    finder.cover(sorted(moduli(finder.samples)))
+    try:
+        return SizeFamily(finder, finder.samples)
+    except (Unalike, Unresolved):
+        finder.cover([(name, k) for k in SMALL_DIVISORS for name in finder.base])
+        return SizeFamily(finder, finder.samples)
+
+
 def kind_at(entry, k, type):
     """The Kind of a dynamic argument."""
-    kind = kind_of_type(entry.types[entry.dynamic[k]])
-    return Kind(type, int if kind is None else kind, name=entry.names[k])
+    of = entry.types[entry.dynamic[k]]
+    kind = int if of is int else kind_of_type(of)
+    if kind not in (ARRAY, SCALAR, int, float, complex):
+        raise NoFamily(f"an argument is a {of.__name__}")
+    return Kind(type, kind, name=entry.names[k])
 
 
 class Finder:
@@ -213,51 +230,6 @@ class Finder:
                         self.tried({**self.base, name: found})
 
 
-class Ranges:
-    """What sizes samples span: of each name the least and largest, and the remainder that all share; of each two
-    names, which is larger. divisors: (name, number by which sizes are divided), whose remainders have been seen."""
-
-    def __init__(self, samples, divisors=()):
-        self.least = {n: min(s[n] for s in samples) for n in samples[0]}
-        self.largest = {n: max(s[n] for s in samples) for n in samples[0]}
-        first = samples[0]
-        self.steps = {n: math.gcd(*(s[n] - first[n] for s in samples)) for n in first}
-        self.orders = {order(s) for s in samples}
-        self.residues = [(name, k, {s[name] % k for s in samples}) for name, k in divisors]
-
-    def has(self, sizes):
-        """Whether a program found at the samples is that of these sizes."""
-        seen = all(sizes[name] % k in residues for name, k, residues in self.residues)
-        return seen and order(sizes) in self.orders and self.encloses(sizes)
-
-    def encloses(self, sizes):
-        """Whether sizes are among those that samples span."""
-        return all(
-            self.least[n] <= k <= self.largest[n] and (k - self.least[n]) % max(self.steps[n], 1) == 0
-            for n, k in sizes.items()
-        )
-
-    def told_residues(self):
-        """The tests of remainders that not all sizes of the range pass."""
-        texts = []
-        for name, k, residues in self.residues:
-            step, first = self.steps[name], self.least[name]
-            if {(first + step * i) % k for i in range(k)} - residues:
-                found = sorted(residues)
-                texts.append(f"{name} % {k} " + (f"in {tuple(found)}" if len(found) > 1 else f"== {found[0]}"))
-        return texts
-
-    def shown(self, name):
-        text = f"verified {self.least[name]} to {self.largest[name]}"
-        step = self.steps[name]
-        return text + (f", of the form {step}*k + {self.least[name] % step}" if step > 1 else "")
-
-
-def order(sizes):
-    """Which of each two sizes is larger, or whether they are equal."""
-    return tuple([(a > b) - (a < b) for a, b in itertools.combinations(sizes.values(), 2)])
-
-
 class SizeFamily:
     """The programs of one signature at all sizes.
 
@@ -329,7 +301,8 @@ class SizeFamily:
             step = max(self.ranges.steps[name], 1)
             low, high = self.ranges.least[name], self.ranges.largest[name]
             above = n + (factor - 1) * n // step * step
-            least[name] = min(n, low)
+            below = n - min(n - n // factor, n - LEAST) // step * step
+            least[name] = below if n < low else low
             largest[name] = above if n > high else high
         return [s for s in corners(least, largest) if s not in self.verified and s != sizes]
 

@@ -40,6 +40,7 @@ from ..program.trace_tree import Untraced
 from ..rules import rules
 from .callee import Callee
 from .inline_hit import Hit, front_code
+from .inline_names import COMMON, Names
 
 
 class MISSING:
@@ -106,6 +107,7 @@ class InlineCache:
         self.free = ("callee", *map(variable, range(cells)))
         self.space = {
             **vars(builtins),
+            **COMMON,
             "MISSING": MISSING,
             "slow": compiled.slow,
             "own names": {} if self.cell is None else {id(self.cell): "callee"},
@@ -123,6 +125,7 @@ class InlineCache:
         # what the code names stands where Python looks for builtins: a function that is pickled by value takes its
         # globals with it, and nothing that is compiled
         self.globals = {"__builtins__": self.space}
+        self.names = Names(self.space, self.globals)
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}
         CACHES.add(self)
@@ -159,16 +162,18 @@ class InlineCache:
 
     def code(self, hot):
         """The code that tests these specialisation sets inline."""
-        key = tuple([self.lines[here][0] for here in hot]), self.count
+        parts = [lines for lines in map(self.lines.get, hot) if lines is not None]  # another thread may drop some
+        key = tuple([lines[0] for lines in parts]), self.count
         found = self.codes.get(key)
         if found is None:
             if len(self.codes) >= CODES:
                 self.codes.clear()
-            found = self.codes[key] = self._compile([line for here in hot for line in self.lines[here]])
+            found = self.codes[key] = self._compile(parts)
         return found
 
-    def _compile(self, hot):
-        names = [f"a{i}" for i in range(self.count)]
+    def _compile(self, parts):
+        """The code that runs lines of several signatures."""
+        names, hot = [f"a{i}" for i in range(self.count)], [line for part in parts for line in part]
         head, before, behind = self._bare(names) if self.bare else self._with_keywords(names)
         code = front_code(self.free, head, [*before, *hot, *behind])
         if self.bare:  # locals are numbered: under whatever names, they hide no object of ours
@@ -202,12 +207,13 @@ class InlineCache:
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among
         them."""
-        if not self._takes(entry):
+        here = entry.current
+        if here is None or not self._takes(entry, here):  # another thread has let it go
             return
-        entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.lines
+        entry.postponed = len(entry.leaves) > MANY and not again and here not in self.lines
         if entry.postponed:
             return
-        lines, here = self._lines(entry, entry.current), entry.current
+        lines = self._lines(entry, here)
         if lines is None or here in self.lines:  # no function is to run the lines there were
             self.drop(here)
         if lines is not None:
@@ -216,11 +222,14 @@ class InlineCache:
 
     def drop(self, here):
         """Have no function run the lines of a specialisation set."""
-        self.lines.pop(here, None)
+        gone = self.lines.pop(here, None)
+        if gone is not None:
+            self.codes = {key: code for key, code in self.codes.items() if gone[0] not in key[0]}
         self.latest = tuple([other for other in self.latest if other is not here])
         for callee in list(self.callees):
             if here in callee.hot:
                 self.cool_one(callee)
+        self.names.bury(gone)
 
     def put(self, callee, here):
         """Have one function test a specialisation set inline, before others, and those that are made from now on."""
@@ -252,39 +261,42 @@ class InlineCache:
                 self.put(callee, here)
 
     def form(self, entry, here, plain):
-        """The code of a function that does what the one in front does for a signature, compiled or as plain Python."""
-        return self._compile(self._lines(entry, here, plain) or [])
+        """The code of a function that does what the one in front does for a signature, compiled or as plain Python, and
+        its lines, which are to be buried when it is called no more."""
+        lines = self._lines(entry, here, plain) or []
+        return self._compile([lines]), lines
 
     def _lines(self, entry, here, plain=None):
         """Lines that answer the calls of a signature, None where they cannot be told inline; plain: whether plain
         Python answers, None as contests have it."""
-        k = next(NUMBERS)
+        k, space = next(NUMBERS), {"own names": self.space["own names"]}
         leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
         held = lambda i, text: [
-            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
+            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k, space)
         ]
-        named = namer(f"c{k}", self.space)
+        named = namer(f"c{k}", space)
         prelude, tests, built, given, called = self._arguments(*entry.places)
         tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
         tests += self._shared_cells(entry, leaves)
         cells = {id(cell): leaves[i] for i, cell in entry.cells}
         inputs = [x for x in here.inputs if isinstance(x, Read)]
-        lookups = Lookups(here.guard.reads, namer(f"g{k}", self.space), inputs, cells)
-        tests += here.guard.inline(k, self.space, lookups)
-        apart = self._apart(entry, here, k, built, named)
+        lookups = Lookups(here.guard.reads, namer(f"g{k}", space), inputs, cells)
+        tests += here.guard.inline(k, space, lookups)
+        apart = self._apart(entry, here, namer(f"o{k}", space), built, named)
         if apart is None:
             return None
         tests += apart
         asks = entry.compiled.has_plain or entry.compiled.twin is not None and entry.compiled.debug is None
         if entry.numpy and asks and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
-        hit = Hit(self.space, entry, here, k, leaves, given, lookups)
+        hit = Hit(space, entry, here, k, leaves, given, lookups)
         found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]
         if not found:
             return None
         lines = if_all(tests, found)
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
-        return [f"# {k}", *lines]
+        del space["own names"], space["names of objects"]
+        return self.names.put([f"# {k}", *lines], space)
 
     def _shared_cells(self, entry, leaves):
         """Tests that the arguments in one cell are one object, and others others."""
@@ -297,17 +309,17 @@ class InlineCache:
             out.append(f"len({{{', '.join(f'id({t})' for t in texts.values())}}}) == {len(texts)}")
         return out
 
-    def _takes(self, entry):
+    def _takes(self, entry, here):
         """Whether the calls of an entry can be told inline."""
         if entry.places is None or len(entry.leaves) > WIDEST:
             return False
-        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
+        if forked.Process.forked and not all(v.engine for v in here.versions):
             return False
         if self.variadic and self.count < len(entry.places[0]):
             self.widen(entry)
         return not self.count or len(entry.places[0]) <= self.count
 
-    def _apart(self, entry, here, k, built, named):
+    def _apart(self, entry, here, number, built, named):
         """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None
         if it cannot be tested."""
         if entry.flat or not any(shared_containers.tells(v.captured) for v in here.versions):
@@ -318,9 +330,7 @@ class InlineCache:
         )
         pairs = [(placed(p), placed(q)) for p, q in entry.shared]
         key = lambda key: written_key(key, lambda x, _: named(x))
-        return shared_containers.tests(
-            built, len(entry.places[0]), pairs, here.apart, namer(f"o{k}", self.space), key
-        )
+        return shared_containers.tests(built, len(entry.places[0]), pairs, here.apart, number, key)
 
     def widen(self, entry):
         """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far
@@ -366,23 +376,25 @@ class InlineCache:
 
     def cool(self):
         """Ask the slow path at the next call."""
-        self.latest = ()
+        gone, self.latest, self.codes = list(self.lines.values()), (), {}
         self.lines.clear()
         for callee in list(self.callees):
             self.cool_one(callee)
+        for lines in gone:
+            self.names.bury(lines)
 
-    def _test(self, i, text, name, entry, k):
+    def _test(self, i, text, name, entry, k, space):
         """A condition on leaf i, which is `text` where it is first read and `name` from then on."""
         if i in entry.dynamic:
-            self.space[f"t{i}_{k}"] = entry.types[i]
+            space[f"t{i}_{k}"] = entry.types[i]
             return f"type({text}) is t{i}_{k}" + (
                 f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else ""
             )
-        self.space[f"s{i}_{k}"] = leaf = entry.leaves[i]
+        space[f"s{i}_{k}"] = leaf = entry.leaves[i]
         if type(leaf) is InstanceCell:
-            self.space[f"s{i}_{k}"] = leaf.kind
+            space[f"s{i}_{k}"] = leaf.kind
             return f"type({text}) is s{i}_{k}"
         if isinstance(leaf, COMPARED):
-            self.space[f"t{i}_{k}"] = type(leaf)
+            space[f"t{i}_{k}"] = type(leaf)
             return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"
         return f"{text} is s{i}_{k}"

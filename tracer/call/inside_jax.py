@@ -100,7 +100,9 @@ class InsideJax(SignatureEntry):
         types = tuple(k.type for k in kinds)
         here, version = self.known_version(types)
         if version is None or version.captured.outside.draws:
-            version = self.traced(kinds, types, self._reason(types, here), leaves)
+            reason = self._reason(types, here)
+            here = None if self.compiled.kept.make_room() else here
+            version = self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             refuse_once(version)
             if here is None:

@@ -29,6 +29,7 @@ class SizeNames:
     def __init__(self, observed):
         """observed: the types of the arguments of at least two calls, a Tensor each."""
         require_alike(observed)
+        observed = large_enough(observed)
         self.dtypes = [t.dtype for t in observed[0]]
         self.names, self.dims, self.vectors = {}, [], {}
         columns = [
@@ -52,8 +53,6 @@ class SizeNames:
     def begin(self, at, column):
         if len(self.names) == NAMES:
             raise NoNames(f"more than {NAMES} sizes change, each on its own")
-        if min(column) < LEAST:
-            raise NoNames("sizes 0 and 1 have programs of their own")
         name = LETTERS[len(self.names)]
         self.names[name], self.vectors[name] = at, column
 
@@ -110,6 +109,16 @@ def require_alike(observed):
     for types in observed:
         if len(types) != len(first) or any(t.dtype != u.dtype or t.ndim != u.ndim for t, u in zip(types, first)):
             raise NoNames("arguments have differed in dtype or in the number of axes")
+
+
+def large_enough(observed):
+    """The calls seen of which no size is 0 or 1 that differs between them: such have programs of their own."""
+    rows = [[n for t in types for n in t.shape] for types in observed]
+    differ = [len(set(column)) > 1 for column in zip(*rows)]
+    kept = [t for t, row in zip(observed, rows) if all(n >= LEAST for n, d in zip(row, differ) if d)]
+    if len(kept) < 2:
+        raise NoNames("sizes 0 and 1 have programs of their own")
+    return kept
 
 
 def corners(least, largest):

@@ -16,6 +16,7 @@ from ...ir.core import Lit, Value
 from ...ir.dims import Dim, fit
 from ...ir.generic import Unalike
 from ...ir.types import Tensor
+from ..guards.guard import snapshot
 
 NUMBER = re.compile(r"\d+")
 OURS = __name__.partition(".tracer.")[0]
@@ -200,10 +201,15 @@ SAID = {"outs": "a result", "checks": "an error that it may raise"}
 def require_same_world(a, b):
     """Refuse two traces that rely on, or take in, what is not the same outside."""
     mine, other = a.outside.reads, b.outside.reads
-    if mine.keys() != other.keys() or any(mine[p].how != other[p].how for p in mine):
+    if mine.keys() != other.keys() or not all(is_same_read(mine[p], other[p]) for p in mine):
         raise Unalike("it does not read the same outside at all sizes")
     if len(a.inputs) != len(b.inputs) or not all(map(same_input, a.inputs, b.inputs)):
         raise Unalike("it does not take in the same from outside at all sizes")
+
+
+def is_same_read(x, y):
+    """Whether two traces found the same at a place, as far as they rely on it."""
+    return x.how == y.how and (x.how != "value" or x.value is y.value or snapshot(x.value) == snapshot(y.value))
 
 
 def same_input(x, y):

@@ -10,6 +10,7 @@ import types
 
 import numpy as np
 
+from ...ir.bounded import Remembered
 from ...ir.source import COMPILED, PART, Source
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -33,7 +34,8 @@ OUTERMOST = 16  # bound: functions around a line that are noted
 RETURN = dis.opmap["RETURN_VALUE"]
 CALLERS = 4096  # bound: code of which `called_name` is kept
 DEEPEST = 64  # bound: transforms of transforms through which a function's place is looked for
-_internal = {}  # code -> bool
+_internal = Remembered()  # code -> bool
+_seen_through = []  # code of functions of libraries that count as ours
 _called = {}  # id of code -> (the code, its `called_name`)
 RAISING = set()  # code of ours that raises for the user
 
@@ -42,13 +44,17 @@ def internal(code):
     """Whether a code object is ours or NumPy's own."""
     found = _internal.get(code)
     if found is None:
-        found = _internal[code] = code.co_filename.startswith(INTERNAL) or code.co_name.endswith(COMPILED)
+        if code.co_filename == GENERATED:  # which goes with its function
+            return True
+        ours = code.co_filename.startswith(INTERNAL) or code.co_name.endswith(COMPILED) or code in _seen_through
+        found = _internal[code] = ours
     return found
 
 
 def see_through(*functions):
     """Have functions of a library that call us back count as internal."""
-    _internal.update((f.__code__, True) for f in functions)
+    _seen_through.extend(f.__code__ for f in functions)
+    _internal.clear()
 
 
 def is_ours(code):
@@ -149,6 +155,8 @@ def callers_of(frame):
 def called_name(code):
     """What code counts as among callers: CAPTURE, the name of a function of the user's, or None."""
     name = None
+    if code.co_filename == GENERATED:
+        return None
     if code.co_filename == CAPTURE:
         name = CAPTURE
     elif not internal(code) and not of_library(code):

@@ -17,8 +17,9 @@ import types
 
 import numpy as np
 
+from ...ir.bounded import Remembered
 from ..common.errors import UnsupportedError, message
-from ..common.frames import internal, locate
+from ..common.frames import GENERATED, internal, locate
 from ..common.origin import is_of_collector, is_user
 from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
@@ -43,13 +44,15 @@ ASKED = {
     "__mro_entries__",
 }
 ADVICE = "Call it in a function that is captured, or outside, and pass what it gives as an argument."
-_kinds = {}  # code -> OURS, LIBRARY or STRAY
+_kinds = Remembered()  # code -> OURS, LIBRARY or STRAY
 
 
 def kind_of(code):
     """What the code of a frame is: with hooks or our own; a library's; or the user's without hooks."""
     found = _kinds.get(code)
     if found is None:
+        if code.co_filename == GENERATED:  # which goes with its function
+            return OURS
         if HOOK in code.co_freevars or belongs(code) and not is_bare(code):
             return OURS  # what is equal may be no part of anything
         if code.co_filename.startswith(NUMPY):

@@ -14,7 +14,7 @@ import numpy as np
 from ...backends.xla.exchange import BFLOAT16
 from ..api.differentiable import compiled
 from ..api.linear_maps import jvp, vjp
-from ..api.vmap import MappedFunction
+from ..api.mapped import MappedFunction
 from ..common import pytree
 from ..regions import hooks
 from ..values.array import Traced

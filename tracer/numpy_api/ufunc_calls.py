@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from ...ir.bounded import Remembered
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import Tensor
@@ -37,7 +38,7 @@ from ..values.storage import current_trace
 from ..values.weak import WEAK_NUMBERS
 from .ufunc_rules import computed_where
 
-_plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
+_plans = Remembered()  # (ufunc, operand types) -> what `call_ufunc` does
 
 
 def _plan(ufunc, types):

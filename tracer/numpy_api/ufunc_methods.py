@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from ...ir.bounded import Remembered
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
@@ -214,7 +215,7 @@ def judged(ufunc, a, axis, dtype, keepdims, keywords):
     return found
 
 
-_judged = {}  # the kind of a reduction -> the dtype of its result
+_judged = Remembered()  # the kind of a reduction -> the dtype of its result
 
 
 def loop_with(ufunc, a, dtype, out):

@@ -84,7 +84,7 @@ def analysed(subject: Subject) -> Analysis:
     names = [n for n, _ in parameter_names(subject)]
     if version is not None and version.chain is not None:
         return analysed_pieces(version.chain, compiled.lowering())
-    if version is not None and version.engine or forked.Process.forked:
+    if subject.engine == "numpy" or version is not None and version.engine or forked.Process.forked:
         return analysed_numpy(version.numpy if version is not None else subject.func, overwritten(version))
     return analysed_xla(subject.func, names, compiled.lowering(), laid_of(subject))
 

@@ -74,6 +74,10 @@ class Subject:
     def reason(self) -> str:
         """Why a program that was not timed runs as it does."""
         entry, version = self.entry, self.version
+        if version.symbolic is not None:
+            return told_symbolic(version.symbolic)
+        if version.deferred is not None:
+            return str(version.deferred.told()).removeprefix("as generated NumPy")
         if version.engine:
             return asked_for(entry) if backend_choice.asked(entry) else "as it was kept on disk"
         if version.chain is not None:
@@ -140,7 +144,7 @@ def existing(compiled: Any) -> list[Subject]:
     """All programs of a compiled function, in the order of `explain`."""
     found: dict[Any, Subject] = {}
     for entry in list(compiled.entries.values()):
-        for here in entry.worlds:
+        for here in (*entry.worlds, *entry.old):
             for v in here.versions:
                 tree = v.tree or here.drawing
                 for member in tree.versions.values() if tree is not None else (v,):
@@ -185,11 +189,33 @@ def serving_now(compiled: Any, args: Any, kwargs: Any) -> list[Subject]:
         here, version = entry.known_version(types)
         if here is None:
             return [refused_subject(compiled, entry.refused[types].why, args, kwargs)] if types in entry.refused else []
-    if version is None:
-        return []
+    if version is None or version.symbolic is not None:
+        made = at_symbolic_sizes(compiled, entry, here, types)
+        if made is not None or version is None:
+            return [made] if made is not None else []
     tree = version.tree or here.drawing
     members = list(tree.versions.values()) if tree is not None else [version]
     return [Subject(compiled, v.func, v.captured, v, v.drawing_in or here, entry) for v in members]
+
+
+def at_symbolic_sizes(compiled: Any, entry: Any, here: Any, types: Any) -> Subject | None:
+    """The program of symbolic sizes that serves these types, at the sizes of the call."""
+    made = here.sizing.fitting(types) if here is not None and here.sizing is not None else None
+    sizes = made.family.serves(types) if made is not None and made.free is not None else None
+    if sizes is None:
+        return None
+    version = made.family.version(sizes)
+    subject = Subject(compiled, version.func, version.captured)
+    subject.names, subject.arguments = list(entry.names), arguments_text(entry, made.version)
+    subject.static, subject.engine, subject.why = static_text(entry), "numpy", told_symbolic(made)
+    at = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+    subject.arguments += f" at {at}"
+    return subject
+
+
+def told_symbolic(made: Any) -> str:
+    """What runs the calls of a family."""
+    return f"one program for all sizes: {'; '.join(made.family.texts())}"
 
 
 def refused_subject(compiled: Any, why: Any, args: Any, kwargs: Any) -> Subject:

@@ -22,6 +22,7 @@ KINDS = {
     "captured": "the IR as it was captured, before any pass",
     "passes": "the IR after each pass that changed it",
     "ir": "the IR after all passes",
+    "symbolic": "the IR with names of sizes, where those that change have led to one",
     "jaxpr": "the jaxpr that it is lowered to",
     "stablehlo": "what is handed to XLA",
     "hlo": "what XLA has made of it, in the order in which it runs",
@@ -45,6 +46,16 @@ def stage_text(compiled: Any, kind: str, args: Any, kwargs: Any) -> str:
     if subject.func is None:
         raise ValueError(f"{compiled.name} has no text of kind {kind!r}: {subject.why}")
     return WRITERS[kind](subject)
+
+
+def symbolic_text(compiled: Any) -> str:
+    """The programs of symbolic sizes that calls have led to, each under what its names and facts are."""
+    sets = [here for entry in compiled.entries.values() for here in entry.worlds if here.sizing is not None]
+    found = [made.family for here in sets for made in here.sizing.families]
+    if not found:
+        why = next((here.sizing.why for here in sets if here.sizing.why), "sizes have not changed enough in its calls")
+        raise ValueError(f"{compiled.name} has no program of symbolic sizes: {why}")
+    return "\n".join(f"--- {'; '.join(one.texts())} ---\n{one.generic}" for one in found)
 
 
 def subject_of(compiled: Any, kind: str, args: Any, kwargs: Any) -> Subject:
@@ -188,6 +199,7 @@ WRITERS: dict[str, Callable[[Subject], str]] = {
     "captured": lambda subject: show(subject.captured.func),
     "passes": passes_of_known,
     "ir": lambda subject: show(subject.func),
+    "symbolic": lambda subject: symbolic_text(subject.compiled),
     "jaxpr": xla_text(Inspection.jaxpr),
     "stablehlo": xla_text(Inspection.stablehlo),
     "hlo": xla_text(Inspection.hlo),

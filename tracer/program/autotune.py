@@ -9,6 +9,10 @@ is there in long programs on numbers.
 import logging
 import time
 
+import numpy as np
+
+from ...backends.numpy import callable_of
+from ...ir.types import type_of
 from ..common import events
 from . import backend_choice, numpy_call
 
@@ -17,8 +21,10 @@ CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to
 
 def tried(entry, here, version, everything):
     """The raw results of a new version that is to run as NumPy, whatever XLA does; None where that is not known."""
-    if version.engine or version.first_seconds is not None or not backend_choice.eligible(entry, here, version):
+    if version.engine or version.first_seconds is not None:
         return None
+    if not backend_choice.eligible(entry, here, version):
+        return step_by_step(entry, here, version, everything)
     if backend_choice.asked(entry) is None:
         with events.timed("compile", "timing", "timed as NumPy", level=logging.DEBUG):
             found = backend_choice.quickest(entry, version, everything, CHEAP)
@@ -40,3 +46,26 @@ def tried(entry, here, version, everything):
     backend_choice.switch_to_numpy(entry, here, version)
     version.compile_seconds = time.perf_counter() - start
     return here.call(*everything) if version.engine and version.tree is None else None
+
+
+def step_by_step(entry, here, version, everything):
+    """The raw results of a program that XLA would have, where the user asks for NumPy: its loops run in Python. None
+    where it acts on the world, or is one of several between which data choose."""
+    special = version.effects or version.assumed or version.captured.outside.draws or version.equations is not None
+    if special or not entry.numpy or entry.compiled.engine != "numpy" or entry.compiled.device is not None:
+        return None
+    made = []
+
+    def run(*leaves):
+        if not version.fits([type_of(x) for x in leaves]):
+            return numpy_call.MISS
+        made[:] = made or [callable_of(version.func)]
+        taken = [np.asarray(leaves[i], p.type.dtype) for i, p in zip(version.places, version.func.params, strict=True)]
+        with np.errstate(all="ignore"):
+            found = made[0](*taken)
+        out = tuple(np.array(x, r.type.dtype) for x, r in zip(found, version.func.results, strict=True))
+        return out[0] if len(out) == 1 else out
+
+    version.engine = "NumPy"
+    backend_choice.begin(here, run)
+    return run(*everything)

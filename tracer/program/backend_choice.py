@@ -235,13 +235,16 @@ def switch_to_numpy(entry, here, version, run=None):
     version.engine = "NumPy"
     here.straight += [version.straight] if version.straight is not None else []
     # a call that goes another way fails one of the checks, and the tree knows who it is for
-    if version.tree is not None:
-        return
+    if version.tree is None:
+        begin(here, run or (written if version.straight is None else later)(entry, version))
+
+
+def begin(here, run):
+    """Have the program of a set ask one more form of a version first, which says MISS of calls of others."""
     trees = here.call if isinstance(here.call, Trees) else None  # which know whose call it is, and stay in front
     call = here.call if trees is None else trees.program
     known = isinstance(call, BackendChoice)
-    found = [*(call.found if known else ()), run or (written if version.straight is None else later)(entry, version)]
-    call = BackendChoice(call.program if known else call, found)
+    call = BackendChoice(call.program if known else call, [*(call.found if known else ()), run])
     if trees is None:
         here.call = call
     else:

@@ -36,10 +36,15 @@ def outline_if_worthwhile(entry, here, version):
     if found is None or sum(map(work, version.func.eqns)) < ENOUGH * len(found):
         return
     version.chain = OutlinedProgram(version.func, found, **entry.compiled.lowering())
+    put_pieces(here, version)
+    entry.compiled.front.install(entry)
+
+
+def put_pieces(here, version):
+    """Have a set run a version in its pieces."""
     known = isinstance(here.call, BackendChoice)
     program, others = (here.call.program, here.call.found) if known else (here.call, ())
     here.call = BackendChoice(program, [*others, piecewise_call(version)])
-    entry.compiled.front.install(entry)
 
 
 def piecewise_call(version):

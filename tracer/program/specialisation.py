@@ -52,6 +52,7 @@ class Specialisation:
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
         self.interpreted = None  # the program as generated NumPy, where it was needed
+        self.symbolic = None  # where it stands for programs of all sizes, what knows them
         self.deferred = None  # where XLA waits until it pays, what has it compiled
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
@@ -65,6 +66,7 @@ class Specialisation:
             part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ()))
         )
         self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
+        self.weight = None  # (engine, bytes that it takes in memory as that, roughly), once they are asked for
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
     @functools.cached_property

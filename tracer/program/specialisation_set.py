@@ -26,6 +26,7 @@ class SpecialisationSet:
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
         self.shapes, self.served = {}, {}
+        self.sizing = None  # what is known of programs of all sizes, once there is a second shape
         self.contests = {}  # types of arguments and inputs -> whether plain Python is faster, or what is to tell
         self.straight = []  # of those that are one function each, as NumPy, the functions
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
@@ -128,11 +129,35 @@ class SpecialisationSet:
                 self.reads[place] = read
         self.guard = guard.Guard(self.reads.values())
         for contest in filter(None, self.contests.values()):
-            contest.forms = None  # which are of the traces, the guard and the inputs that were
+            contest.drop_forms()
         kinds = {v.plain for v in self.versions}
         self.plain = kinds.pop() if len(kinds) == 1 else None
         self.endures = any(v.endures for v in self.versions)
         self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
+
+    def take_over_from(self, other, version):
+        """Serve what a version of another set serves, and all of its tree, by what was compiled for it there."""
+        alike = [v for v in other.versions if v is version or version.tree is not None and v.tree is version.tree]
+        other.versions = [v for v in other.versions if v not in alike]
+        for v in alike:
+            places, program = v.places, v.program
+            self.add(v, v.tree)
+            if v.places != places:  # another program, as other arrays lie in front of its own
+                continue
+            v.program = program
+            types = tuple(p.type for p in v.captured.func.params)
+            if (contest := other.contests.get(types)) is not None:
+                contest.here, self.contests[types] = self, contest
+                contest.drop_forms()
+            if len(self.inputs) == len(other.inputs):
+                self.base.take_compiled(other.base, v.fits)
+
+    def forget_compiled(self):
+        """Hold no program of XLA's: whoever runs this set on another thread has it compiled once more."""
+        raising = self.raising and self.raising.quick
+        for program in (self.base, raising, *(v.program for v in self.versions)):
+            if isinstance(program, dispatch.Program):
+                program.forget()
 
 
 def input_key(x):

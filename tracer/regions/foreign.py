@@ -13,6 +13,7 @@ import types
 
 import numpy as np
 
+from ...ir.bounded import Remembered
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import GENERATED, locate
 from ..common.origin import is_user
@@ -64,7 +65,7 @@ OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change 
 APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")
 BUFFERS = (io.StringIO, io.BytesIO)
 CAPTURING = set()  # code of our functions that have no other function of the user's called than with hooks
-_verdicts = {}
+_verdicts = Remembered()  # code, or a builtin function -> the verdict on it
 
 
 def judged(f):

@@ -7,6 +7,7 @@ ufunc and operand kinds.
 import numpy as np
 
 from ...backends.xla.dispatch import is_device_array
+from ...ir.bounded import Remembered
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
@@ -27,8 +28,8 @@ COMPARISONS = {np.equal, np.not_equal, *ORDERS}
 CONNECTIVES = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
 LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
-_literals = {}  # (Python type, number, type) -> Lit
-_loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
+_literals = Remembered()  # (Python type, number, type) -> Lit
+_loops = Remembered()  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
 
 
 PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays

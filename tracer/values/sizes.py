@@ -93,10 +93,11 @@ def plain_sizes(x, why=None):
 
 
 def plain_key(owner, key):
-    """A subscript without Sizes: of an array it shows in the program, all else needs the number."""
+    """A subscript without Sizes: of an array of the program it shows there, all else needs the number."""
     if asking() is None:
         return key
-    return plain_sizes(key, None if isinstance(owner, TracedArray | np.ndarray) else "an index into a container")
+    shows = isinstance(owner, TracedArray) or id(owner) in current_trace().root.outside.paths
+    return plain_sizes(key, None if shows else "an index into a container")
 
 
 def has_sizes(x):

@@ -8,7 +8,7 @@ from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
 from ..common.errors import CannotRoll, ConcretizationError, message, with_note
 from ..common.frames import locate
-from .array import ASKING, Traced, TracedScalar
+from .array import ASKING, Traced, TracedArray, TracedScalar
 from .ranges import affine, distance, interval
 from .status import all_within
 from .storage import current_trace
@@ -124,7 +124,7 @@ ONE, NONE = np.zeros(1, INDEX), np.zeros(0, INDEX)  # a single bool indexes a ne
 
 
 def concrete(k):
-    if k.type.shape and k.type.kind in "iu" and getattr(ASKING, "asked", None) is not None:
+    if getattr(ASKING, "asked", None) is not None and type(k) is TracedArray and k.type.kind in "iu":
         return k  # its numbers may hang on sizes
     number = k.known()
     if number is None:

@@ -1,0 +1,151 @@
+"""Programs of symbolic sizes through XLA: one executable for a step of a ladder of sizes, and all sizes up to it.
+
+    made = Ladder(generic, "loss")
+    made.call(leaves, {"n": 41})    # the results of the program at n = 41, by the executable that has room for 48
+
+Arguments are put into kept arrays of the step's shapes, the sizes are operands, and results are cut. What a step
+computes beyond the true sizes never reaches a result (`ir/padding`). There are as many steps as the logarithm of the
+greatest size, so as many compilations.
+"""
+
+import math
+import threading
+import time
+
+import numpy as np
+
+from ...ir.generic import Generic
+from ...ir.padding import Unroomy, in_room
+from .dispatch import ahead, narrow, program, settled, wide
+
+FINEST = 8  # the least step, and what the least ones lie apart; measured by benchmarks/sizes/ladder.py
+OCTAVE = 4  # steps from a size to its double; measured by benchmarks/sizes/ladder.py
+ALIGNED = 64  # bytes: what begins at a multiple of them XLA takes as it lies
+
+
+def step_for(n, apart=1, rest=0):
+    """The step of the ladder for a size: the least one that is not below it, congruent to `rest` modulo `apart`."""
+    between = max(2 ** max((n - 1).bit_length() - 1, 0) // OCTAVE, FINEST)
+    step = -(-n // between) * between
+    return step + (rest - step) % apart
+
+
+class Steps:
+    """Which sizes have room: those of a program that are met at samples alone have remainders in common."""
+
+    def __init__(self, generic: Generic):
+        self.classes = {}
+        for name in generic.names:
+            first, *others = (s[name] for s in generic.samples)
+            apart = math.gcd(*(abs(n - first) for n in others)) or 1
+            self.classes[name] = apart, first % apart
+
+    def room(self, sizes):
+        """name -> the step, for name -> size."""
+        return {name: step_for(n, *self.classes[name]) for name, n in sizes.items()}
+
+
+class Rung:
+    """One step: a function in room, compiled when it is first called, and arrays that its arguments are put into."""
+
+    def __init__(self, made, name, options):
+        self.made, self.spare, self.calls, self.compiled_in = made, [], 0, None
+        places = tuple(range(len(made.func.params)))
+        self.run = program(lambda types: (made.func, places), name, **options)
+        self.grown = [any(not isinstance(d, int) for d in shape) for shape in made.params]
+
+    def prepare(self):
+        """Compile it, for ndarrays."""
+        ahead(self.run, [(p.type, None) for p in self.made.func.params], None, narrow(self.made.func))
+
+    def operands(self, leaves, arrays):
+        """The arguments in room, zeros in their tails."""
+        given = []
+        for x, p, grows, k in zip(leaves, self.made.func.params, self.grown, range(len(leaves)), strict=False):
+            if grows:
+                array, shape = arrays.get(k) or (zeros_aligned(p.type), p.type.shape)
+                if any(a > b for a, b in zip(shape, x.shape, strict=True)):
+                    array[...] = 0
+                array[tuple(map(slice, x.shape))] = x
+                arrays[k] = array, x.shape
+                x = array
+            elif not p.type.shape:
+                x = p.type.dtype.type(x)
+            given.append(x)
+        return given
+
+    def __call__(self, leaves, sizes):
+        arrays = self.spare.pop() if self.spare else {}
+        start = time.perf_counter() if not self.calls else None
+        true = [np.int64(sizes[n]) for n in self.made.names]
+        with wide():
+            out = self.run(*self.operands(leaves, arrays), *true)
+        out = out if isinstance(out, tuple) else (out,)
+        found = [cut(settled(x), shape, sizes) for x, shape in zip(out, self.made.shapes, strict=True)]
+        self.spare.append(arrays)  # nobody reads them any more
+        self.calls += 1
+        if start is not None:
+            self.compiled_in = time.perf_counter() - start
+        return found
+
+
+class Ladder:
+    """A program of symbolic sizes as the executables of its steps. Safe to call from several threads.
+
+    rungs: step (a size for each name, sorted by names) -> Rung, or the Unroomy that says why there is none.
+    """
+
+    def __init__(self, generic: Generic, name="f", **options):
+        """options: of `dispatch.program`."""
+        self.generic, self.name, self.options = generic, name, options
+        self.steps, self.rungs, self._making = Steps(generic), {}, threading.Lock()
+
+    def rung(self, sizes):
+        """The step for these sizes, made if it is not there. Raises Unroomy."""
+        room = self.steps.room(sizes)
+        key = tuple(room[n] for n in self.generic.names)
+        found = self.rungs.get(key)
+        if found is None:
+            with self._making:
+                found = self.rungs.get(key)
+                if found is None:
+                    found = self.rungs[key] = self._made(room)
+        if isinstance(found, Unroomy):
+            raise found
+        return found
+
+    def _made(self, room):
+        try:
+            return Rung(in_room(self.generic, room), f"{self.name}_{'_'.join(map(str, room.values()))}", self.options)
+        except Unroomy as reason:
+            return reason.with_traceback(None)
+
+    def call(self, leaves, sizes):
+        """The results at these sizes, ndarrays that own their memory. leaves: those of the program, ndarrays or what
+        `numpy.asarray` takes. Raises Unroomy where there is no step for them."""
+        return self.rung(sizes)(leaves, sizes)
+
+    def told(self):
+        """A line for each step: the sizes it has room for, its calls, what compiling it took, its masks."""
+        lines = []
+        for key, rung in sorted(self.rungs.items()):
+            step = ", ".join(f"{n}<={k}" for n, k in zip(self.generic.names, key, strict=True))
+            if isinstance(rung, Unroomy):
+                lines.append(f"{step}: none, {rung}")
+            else:
+                took = "" if rung.compiled_in is None else f", compiled in {rung.compiled_in * 1e3:.0f} ms"
+                lines.append(f"{step}: {rung.calls} calls{took}, {len(rung.made.masks)} masks")
+        return lines
+
+
+def cut(x, shape, sizes):
+    """A result without its tails, in memory of its own."""
+    return np.array(x[tuple(slice(d if isinstance(d, int) else d.at(sizes)) for d in shape)]) if shape else np.array(x)
+
+
+def zeros_aligned(type):
+    """An array of zeros that XLA takes as it lies."""
+    size = type.size * type.dtype.itemsize
+    memory = np.zeros(size + ALIGNED, np.uint8)
+    start = -memory.ctypes.data % ALIGNED
+    return memory[start : start + size].view(type.dtype).reshape(type.shape)

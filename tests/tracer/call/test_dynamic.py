@@ -1,0 +1,274 @@
+"""A call of a new shape is answered at once, by what is there; shapes that come again are compiled when it has paid."""
+
+import collections
+
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import grad, jit, value_and_grad
+from wengert.tracer.api.compiled import Compiled
+from wengert.tracer.call import deferred, dynamic, families
+from wengert.tracer.common import events
+from wengert.tracer.program import backend_choice
+
+ORDER = [7, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 5, 3]
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+    monkeypatch.setattr(families, "TRIES", 0)  # there are no programs of symbolic sizes here
+    for function in (jit, Compiled.__init__):
+        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
+
+
+@pytest.fixture
+def happened(monkeypatch):
+    """kind of event -> how often."""
+    counts = collections.Counter()
+    heard = lambda event: counts.update([event.kind])
+    events.LISTENERS.append(heard)
+    yield counts
+    events.LISTENERS.remove(heard)
+
+
+@pytest.fixture
+def dear(monkeypatch):
+    """Programs that never pay: what compiles takes too long."""
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: 1e9)
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Programs that have paid when a shape comes again."""
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: 0.0)
+
+
+def traces(f):
+    return sum(len(w.versions) for e in f.compiled.entries.values() for w in e.worlds)
+
+
+def answered(f):
+    """Who has answered calls without a program, how often."""
+    counts = collections.Counter()
+    for entry in f.compiled.entries.values():
+        for here in entry.worlds:
+            for shape in (*here.shapes.values(), *here.served.values()):
+                counts.update(shape.by)
+    return counts
+
+
+def softly(x):
+    return np.log1p(np.exp(x)).sum() + x.size
+
+
+def of_length(n):
+    return np.linspace(-1.0, 1.0, n)
+
+
+def test_nothing_is_compiled_for_a_shape_that_has_come_once(happened):
+    f = jit(softly)
+    f(of_length(3))
+    before = happened["traced"], happened["first run"]
+    for n in range(4, 40):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert (happened["traced"], happened["first run"]) == before == (1, before[1])
+    assert answered(f) == {"plain Python": 36}
+
+
+def test_a_shape_that_comes_often_is_compiled_where_that_is_short(monkeypatch):
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: families.SHORT / 2)
+    f = jit(softly)
+    for n in [3] + [5] * (dynamic.OFTEN + 3):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert traces(f) == 2 and answered(f) == {"plain Python": dynamic.OFTEN}
+
+
+def test_a_shape_is_not_compiled_where_its_calls_have_not_paid(dear):
+    f = jit(softly)
+    for n in [3] + [5] * 3 * dynamic.OFTEN:
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert traces(f) == 1
+
+
+def test_a_shape_is_compiled_when_it_comes_again_and_has_paid(cheap):
+    f = jit(softly)
+    for n in [3, 5, 4, 5, 4, 3, 5]:
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert traces(f) == 3 and answered(f) == {"plain Python": 2}
+
+
+@pytest.mark.parametrize("paid", ["dear", "cheap"])
+@pytest.mark.parametrize("options", [{}, {"whole": True}, {"engine": "numpy"}, {"dynamic": False}, {"exact": True}])
+def test_values_at_sizes_in_any_order(request, paid, options):
+    request.getfixturevalue(paid)
+
+    def centred(x, y):
+        x = x - x.mean() if x.size else x
+        return np.concatenate([x, y[::-1]]) * len(y), {"rows": x[:, None] @ y[None, :], "n": len(x)}
+
+    f = jit(centred, **options)
+    for n in ORDER:
+        for m in (n, 4):
+            agree(f(of_length(n), of_length(m)), centred(of_length(n), of_length(m)))
+
+
+@pytest.mark.parametrize("paid", ["dear", "cheap"])
+def test_derivatives_run_as_generated_numpy(request, paid, happened):
+    request.getfixturevalue(paid)
+    f, g = value_and_grad(softly), jit(grad(softly))
+    for n in ORDER:
+        x = of_length(n)
+        agree(f(x), (softly(x), 1 / (1 + np.exp(-x))))
+        agree(g(x), 1 / (1 + np.exp(-x)))
+    sizes = len(set(ORDER))
+    assert traces(f) == traces(g) == (1 if paid == "dear" else len({n for n in ORDER if ORDER.count(n) > 1} | {7}))
+    assert happened["traced"] == 2 * sizes
+    assert answered(f) == answered(g) and set(answered(g)) == {"generated NumPy"}
+
+
+def test_whole_runs_no_plain_python(dear):
+    g = jit(lambda x: np.tanh(x) * 2, whole=True)
+    for n in range(1, 9):
+        agree(g(of_length(n)), np.tanh(of_length(n)) * 2)
+    assert answered(g) == {"generated NumPy": 7}
+
+
+SCALE = 2.0
+
+
+@pytest.mark.parametrize("paid", ["dear", "cheap"])
+def test_what_lies_outside_changes_in_between(request, paid, monkeypatch):
+    request.getfixturevalue(paid)
+    shift = 1.0
+
+    def f(x):
+        return x * SCALE + shift
+
+    g = jit(f)
+    for k, n in enumerate(ORDER):
+        monkeypatch.setitem(globals(), "SCALE", k // 3)
+        shift = k // 5
+        agree(g(of_length(n)), of_length(n) * (k // 3) + k // 5)
+
+
+@pytest.mark.parametrize("paid", ["dear", "cheap"])
+def test_arguments_that_are_changed_and_overlap(request, paid):
+    request.getfixturevalue(paid)
+
+    def push(x, y):
+        x[1:] = x[:-1] + y[1:]
+        return x[::2]
+
+    f = jit(push)
+    for n in ORDER:
+        for shared in (False, True):
+            mine, own = of_length(n + 1), of_length(n + 1)
+            agree(f(mine, mine if shared else mine + 1), push(own, own if shared else own + 1))
+            agree(mine, own)
+
+
+@pytest.mark.parametrize("paid", ["dear", "cheap"])
+def test_exceptions_at_some_sizes(request, paid):
+    request.getfixturevalue(paid)
+
+    def f(x):
+        if x.shape[0] % 2:
+            raise ValueError(f"{x.shape[0]} is odd")
+        return x.reshape(2, -1).sum(axis=0)
+
+    g = jit(f)
+    for n in [4, 5, 6, 5, 6, 7, 0, 1, 4, 5, 7]:
+        if n % 2:
+            with pytest.raises(ValueError, match=f"^{n} is odd$"):
+                g(of_length(n))
+        else:
+            agree(g(of_length(n)), f(of_length(n)))
+
+
+def test_random_numbers_are_those_of_plain_python(dear):
+    def f(x, rng):
+        return x + rng.standard_normal(x.shape[0])
+
+    g, mine, own = jit(f), np.random.default_rng(1), np.random.default_rng(1)
+    for n in ORDER:
+        agree(g(of_length(n), mine), f(of_length(n), own))
+
+
+def test_an_array_outside_that_grows(cheap):
+    held = np.ones(2)
+
+    def f(x):
+        return x.sum() + held.cumsum()
+
+    g = jit(f)
+    for n in ORDER:
+        held = np.ones(n)
+        agree(g(of_length(3)), f(of_length(3)))
+    assert traces(g) < len(ORDER)
+
+
+def test_another_dtype_or_rank_is_traced_at_first_sight(dear):
+    f = jit(softly)
+    for x in (of_length(3), of_length(3).astype(np.float32), np.ones((2, 2)), of_length(4)):
+        f(x)
+    assert traces(f) == 3 and answered(f) == {"plain Python": 1}
+
+
+def test_loops_of_which_data_decide_do_not_wait(dear):
+    def halved(x):
+        while np.abs(x).max() > 1e-3:
+            x = x / 2
+        return x
+
+    f = jit(halved)
+    for n in (3, 4, 5):
+        agree(f(of_length(n)), halved(of_length(n)))
+    assert traces(f) == 3 and not answered(f)
+
+
+def test_false_traces_each_shape_when_it_comes():
+    f = jit(softly, dynamic=False)
+    for n in (3, 4, 5):
+        f(of_length(n))
+    assert traces(f) == 3
+
+
+def layer(x, k):
+    return np.tanh(x - x.mean()) * k + np.sort(x)[::-1] / k
+
+
+def layered(x):
+    x = layer(layer(layer(layer(x, 1.0), 1.5), 2.0), 2.5)
+    x = layer(layer(layer(layer(x, 3.0), 3.5), 4.0), 4.5)
+    return layer(layer(layer(layer(x, 5.0), 5.5), 6.0), 6.5)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """The thread that compiles is this one, when it is asked."""
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
+
+
+def test_a_long_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once):
+    monkeypatch.setattr(deferred, "EQUATION", 1e9)
+    f, x = jit(layered), of_length(50)
+    for _ in range(3):
+        agree(f(x), layered(x))
+    assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
+    assert "as generated NumPy, 3 calls so far; waits for XLA until it pays" in f.explain()
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    for _ in range(4):
+        agree(f(x), layered(x))
+    assert happened["asked"] == happened["ready"] == 1
+    assert "until XLA was compiled beside the program" in f.explain()
+
+
+def test_a_long_program_stays_where_xla_fails(monkeypatch, at_once):
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    monkeypatch.setattr(deferred.Deferred, "make", lambda self: 1 / 0)
+    f, x = jit(layered), of_length(50)
+    for _ in range(5):
+        agree(f(x), layered(x))

@@ -1,0 +1,255 @@
+"""Programs of symbolic sizes answer calls of shapes that have none of their own."""
+
+import collections
+
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import grad, jit, value_and_grad
+from wengert.tracer.api.compiled import Compiled
+from wengert.tracer.call import dynamic, families
+from wengert.tracer.common import events
+from wengert.tracer.program import backend_choice
+
+ORDER = [7, 9, 12, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 40, 41, 13, 11, 6, 8, 127]
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+    monkeypatch.setattr(families, "LEAST_COST", 1e9)  # none has a program of its own
+    for function in (jit, Compiled.__init__):
+        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
+
+
+@pytest.fixture(autouse=True)
+def happened():
+    """kind of event -> how often."""
+    counts = collections.Counter()
+    heard = lambda event: counts.update([event.kind])
+    events.LISTENERS.append(heard)
+    yield counts
+    events.LISTENERS.remove(heard)
+
+
+@pytest.fixture(params=["soon", "whole"])
+def options(request, monkeypatch):
+    """Ways in which a family is found at the third shape: the time that plain Python has taken, or that there is none."""
+    monkeypatch.setattr(families, "TIMES", 0.0)
+    return {"whole": request.param == "whole"}
+
+
+def of_length(n):
+    return np.linspace(-1.0, 1.0, n)
+
+
+def sizing(f):
+    return next(here.sizing for e in f.compiled.entries.values() for here in e.worlds if here.sizing is not None)
+
+
+def softly(x):
+    return np.log1p(np.exp(x)).sum() / np.sqrt(x.size) + len(x)
+
+
+def pairs(x):
+    k = np.exp(-((x[:, None] - x[None, :]) ** 2)) + np.eye(len(x))
+    return k @ x, np.concatenate([x, x[::-1]]), x.shape
+
+
+def smooth(x):
+    return (np.convolve(x, [0.25, 0.5, 0.25], mode="same") ** 2).sum() if x.size else 0.0
+
+
+def asked(x):
+    if len(x) % 2:
+        return x[::2] * len(x)
+    return x.reshape(2, -1).sum(axis=0)
+
+
+def raising(x):
+    if len(x) > 50:
+        raise ValueError(f"{len(x)} is too long")
+    return np.cumsum(x)
+
+
+def looping(x):
+    total = 0.0
+    for value in x:
+        total = 0.9 * total + np.tanh(value)
+    return total
+
+
+def result(f, *args):
+    try:
+        return f(*args)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("function", [softly, pairs, smooth, asked, raising, looping])
+def test_values_at_sizes_in_any_order(function, options, happened):
+    f = jit(function, **options)
+    for n in ORDER:
+        agree(result(f, of_length(n)), result(function, of_length(n)))
+    assert happened["symbolic"] >= 1, sizing(f).why
+
+
+@pytest.mark.parametrize("make", [lambda f, **options: jit(grad(f), **options), value_and_grad])
+@pytest.mark.parametrize("function", [softly, looping])
+def test_derivatives(make, function, happened):
+    f, exact = make(function), jit(grad(function) if make is not value_and_grad else value_and_grad(function), dynamic=False)
+    for n in ORDER[:12]:
+        agree(f(of_length(n)), exact(of_length(n)))
+    assert happened["symbolic"] == 1
+
+
+def test_nothing_is_traced_for_a_size_within_the_range(options, happened):
+    f = jit(softly, **options)
+    for n in (10, 11, 60):
+        f(of_length(n))
+    assert happened["symbolic"] == 1
+    before = happened["begun"], happened["xla compile"]
+    for n in (*range(10, 61), *range(60, 9, -1)):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert (happened["begun"], happened["xla compile"]) == before
+
+
+def test_the_range_grows_by_a_few_traces(options, happened):
+    f = jit(softly, **options)
+    for n in (10, 11, *range(12, 400)):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert happened["symbolic"] == 1 and 1 <= happened["wider"] <= 5
+
+
+def test_two_sizes_that_alternate(options, happened):
+    f = jit(lambda x, y: np.outer(x, y).sum(axis=0) + y, **options)
+    for k, (n, m) in enumerate([(4, 9), (5, 9), (4, 10), (7, 12), (5, 9), (4, 9), (6, 20), (20, 6), (9, 9), (3, 40)] * 2):
+        x, y = of_length(n), of_length(m) * k
+        agree(f(x, y), np.outer(x, y).sum(axis=0) + y)
+    assert happened["symbolic"] >= 1
+
+
+def test_names_that_were_one_are_told_apart(options):
+    def f(x, y):
+        return x[: min(len(x), len(y))] + y[: min(len(x), len(y))]
+
+    g = jit(f, **options)
+    for n, m in [(4, 4), (5, 5), (9, 9), (6, 6), (6, 4), (4, 6), (12, 7), (7, 7), (30, 31), (2, 8)]:
+        agree(g(of_length(n), of_length(m)), f(of_length(n), of_length(m)))
+
+
+SCALE = 2.0
+
+
+def test_what_lies_outside_changes_in_between(options, monkeypatch):
+    shift = np.ones(1)
+
+    def f(x):
+        return x * SCALE + shift
+
+    g = jit(f, **options)
+    for k, n in enumerate(ORDER * 2):
+        monkeypatch.setitem(globals(), "SCALE", float(k // 6))
+        if k % 4 == 0:
+            shift = np.full(1, float(k))
+        agree(g(of_length(n)), of_length(n) * float(k // 6) + shift)
+
+
+def test_arguments_that_are_changed_and_overlap(options, happened):
+    def push(x, y):
+        x[1:] = x[:-1] + y[1:]
+        return x[::2]
+
+    f = jit(push, **options)
+    for n in ORDER:
+        for shared in (False, True):
+            mine, own = of_length(n + 1), of_length(n + 1)
+            agree(result(f, mine, mine if shared else mine + 1), push(own, own if shared else own + 1))
+            agree(mine, own)
+    assert happened["symbolic"] >= 1
+
+
+def test_a_size_that_recurs_gets_a_program_of_its_own(monkeypatch, options, happened):
+    f = jit(softly, **options)
+    for n in (10, 11, 60):
+        f(of_length(n))
+    made = sizing(f).families[0]
+    made.cost = 0.0
+    for n in (20, 20, 20, 30):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert (20,) in made.exact
+    assert [v.types[0].shape for e in f.compiled.entries.values() for w in e.worlds for v in w.versions].count((20,)) == 1
+
+
+def test_where_there_is_no_program_of_all_sizes_calls_are_answered_as_ever(options, happened):
+    def f(x):
+        return x * {10: 1.0, 11: 2.0}.get(len(x), 3.0)
+
+    g = jit(f, **options)
+    for n in ORDER:
+        agree(g(of_length(n)), f(of_length(n)))
+    assert happened["symbolic"] == 0 and happened["not symbolic"] <= 2 * families.TRIES
+    assert sizing(g).why
+
+
+@pytest.mark.parametrize("how", [True, {"x": 0}])
+def test_asked_for_at_the_first_call(how, happened):
+    f = jit(lambda x, w: np.tanh(x) @ w, dynamic=how)
+    w = np.ones(4)
+    agree(f(np.ones((10, 4)), w), np.tanh(np.ones((10, 4))) @ w)
+    assert happened["symbolic"] == 1
+    before = happened["begun"]
+    for n in (11, 15, 20, 12):
+        agree(f(np.ones((n, 4)), w), np.tanh(np.ones((n, 4))) @ w)
+    assert happened["begun"] == before
+    assert happened["fallback"] == 0
+
+
+@pytest.mark.parametrize(
+    "how, kind, text",
+    [
+        ("x", TypeError, "axes by names of arguments, not 'x'"),
+        ({0: 0}, TypeError, "axes of arguments by their names"),
+        ({"x": 1.5}, TypeError, "Write an int or a tuple of them"),
+        ({"y": 0}, ValueError, "names y, which is no argument\n  The arguments are x."),
+    ],
+)
+def test_what_is_asked_for_is_checked(how, kind, text):
+    with pytest.raises(kind, match=text):
+        jit(softly, dynamic=how)
+
+
+def test_axes_are_checked_at_the_call():
+    with pytest.raises(ValueError, match=r"dynamic= asks for axis 1 of x, which is f64\[3\]"):
+        jit(softly, dynamic={"x": 1})(np.ones(3))
+
+
+def test_it_is_told(options):
+    f = jit(softly, **options)
+    with pytest.raises(ValueError, match="softly has no program of symbolic sizes: sizes have not changed enough"):
+        f(of_length(10)), f.text("symbolic")
+    for n in (11, 60, 20, 1, 0, 1):
+        f(of_length(n))
+    lines, plan = f.explain().splitlines(), f.plan(of_length(33)).json()
+    assert "  trace 2: (x: f64[n])" in lines
+    who = "generated NumPy" if options["whole"] else "plain Python"
+    start = lines.index("  sizes that change")
+    answered = [line for line in lines[start:] if who in line]
+    assert answered[0].startswith("    answered     ") and "x: f64[0 to " in answered[0]
+    assert any(line.startswith("    symbolic     n: x.shape[0]") for line in lines[start:])
+    assert any("by one program, n = " in line for line in lines[start:])
+    assert "func softly(%x: f64[n]) -> f64[]" in f.text("symbolic")
+    (program,) = plan["traces"]
+    assert program["arguments"] == "x: f64[n] at n = 33" and program["engine"] == "numpy"
+    assert program["why"].startswith("one program for all sizes: n: x.shape[0]")
+    assert [b["type"] for b in program["buffers"] if b["name"] == "x"] == ["f64[33]"]
+
+
+def test_costs_are_told_by_the_first_trace(monkeypatch):
+    now = families.Sizing()
+    now.spent = families.TIMES * families.TRACES * 0.1
+    assert now.is_time(0.099, families.TRACES, 3, False) and not now.is_time(0.101, families.TRACES, 3, False)
+    assert now.is_time(1.0, families.TRACES, 3, True) and not now.is_time(1.0, families.TRACES, 2, True)
+    assert dynamic.UNSERVED

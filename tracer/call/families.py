@@ -1,0 +1,358 @@
+"""Programs of symbolic sizes in the call path: when a function is generalised, and how its calls are then answered.
+
+A `Family` (`family.py`) is found when calls of new shapes have taken as long as that takes several times over, as the
+traces there are tell; where no plain Python answers such calls, at the third shape. Its one function for all sizes
+(`program/size_free.py`) stands among those of the set of traces under whose guard it was found, behind tests of sizes
+and facts. A call that it does not answer goes the way it would go without. Where there is no such function, the program
+of a shape that has paid is made of the family's, without a trace.
+"""
+
+import itertools
+import time
+
+from ...ir.amounts import in_time
+from ...ir.generic import Unalike
+from ...ir.types import Tensor
+from ..common import events
+from ..guards.guard import Guard
+from ..program import backend_choice
+from ..program.numpy_call import MISS, NumPyCall
+from ..program.size_free import SizeFree
+from ..program.specialisation_set import input_key
+from .contest import expected
+from .deferred import is_deferred
+from .family import NoFamily, family
+from .laddered import FASTER, Laddered
+from .receipt import loop_trip_counts
+from .size_facts import shown_sizes
+from .size_names import LEAST
+
+TRACES = 12  # bound: traces that finding a family costs, with all that is compared, as it is estimated
+WIDER = 3  # bound: those that a larger range takes
+TIMES = 1.0  # bound: times the estimated cost that calls have taken before
+MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
+LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
+FARTHEST = 16  # bound: sizes at which a family's program was found to be another, until it is widened no more
+TRIES = 3  # bound: times that a family is looked for in vain
+SHORT = 0.25  # bound: seconds of compilation, and of calls of plain Python, that are few
+SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
+
+
+class Sizing:
+    """What a set of traces knows of sizes. families: the Symbolics; spent: seconds that calls of new shapes have taken
+    since one was last looked for; failed: how often there was none, and why."""
+
+    def __init__(self):
+        self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
+        self.plain = {}  # version -> what plain Python may take for its program, None where that is not known
+
+    def fitting(self, types):
+        """The Symbolic whose names and facts are those of these types."""
+        sizes = lambda s: s.family.names.sizes_of(types)
+        return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
+
+    def ends_soon(self, version, types, cost):
+        """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
+        version."""
+        if version not in self.plain:
+            func = version.captured.func
+            sure = all(times is not None and certain for times, certain in loop_trip_counts(func))
+            self.plain[version] = expected(func) if sure else None
+        seconds = self.plain[version]
+        size = lambda found: sum(t.size for t in found)
+        return seconds is not None and seconds * max(1.0, size(types) / max(size(version.types), 1)) <= max(cost, SHORT)
+
+    def is_exact(self, types):
+        """Whether a family leaves these sizes to a program of their own."""
+        known = self.fitting(types)
+        return known is not None and known.sizes(types) in known.exact
+
+    def is_time(self, cost, traces, observed, eager):
+        """Whether one is to be looked for, which takes so many traces. eager: there is no plain Python for such
+        calls."""
+        if self.failed >= TRIES:
+            return False
+        if eager:
+            return traces == WIDER or observed >= 3 * 2**self.failed
+        return self.spent >= TIMES * traces * cost * 4**self.failed
+
+
+class Symbolic:
+    """A family in use. version: the Specialisation that stands for it in its set; free: its SizeFree, or None and
+    `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; cost: seconds that such a
+    one takes to be made; seconds: that finding it took; beyond: sizes at which the program is another."""
+
+    def __init__(self, entry, here, found, cost):
+        self.family, self.free, self.why, self.version = found, None, None, None
+        self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
+        self.laddered = None
+        self.beyond = []
+        try:
+            at = [s.sizes for s in found.samples]
+            types = [entry.types[i] for i in entry.dynamic]
+            self.free = SizeFree(found.specialisations, types, at, found.names.names)
+        except Unalike as error:
+            self.why = str(error)
+        self.join(entry, here)
+
+    def join(self, entry, here):
+        """Stand in a set of traces, with all that the samples have relied on."""
+        for sample in self.family.specialisations:
+            for place, read in sample.captured.outside.reads.items():
+                if place not in here.reads or here.reads[place].weaker(read):
+                    here.reads[place] = read
+        if self.free is None:
+            here.guard = Guard(here.reads.values())
+            return
+        known = {v.types for v in here.versions}
+        ours = self.family.specialisations
+        self.version = next((v for v in reversed(ours) if v.types not in known), ours[-1])
+        inputs = list(map(input_key, self.version.captured.inputs))
+        if list(map(input_key, here.inputs))[: len(inputs)] != inputs[: len(here.inputs)]:
+            self.free, self.why = None, "what it takes in from outside comes in another order than in other traces"
+            here.guard = Guard(here.reads.values())
+            return
+        self.version.symbolic, self.version.reason = self, "sizes change from call to call"
+        here.add(self.version)
+        backend_choice.switch_to_numpy(entry, here, self.version)
+        if self.version.straight is None:
+            self.free, self.why = None, "it has no function of NumPy's calls here"
+            return
+        self.exact = {self.sizes(v.types) for v in here.versions if not v.engine or is_deferred(v)}
+        self.settle(entry, here)
+
+    def sizes(self, types):
+        """The sizes of a call of these types, in the order of the names; None where they are not of these names."""
+        found = self.family.names.sizes_of(types)
+        return None if found is None else tuple(found.values())
+
+    def is_beyond(self, sizes):
+        """Whether sizes are as far from the range, or farther, as some at which the program is another."""
+        least, most = self.family.ranges.least.values(), self.family.ranges.largest.values()
+        if len(self.beyond) >= FARTHEST:
+            return True
+        farther = lambda n, k, low, high: n <= k if k < low else n >= k if k > high else True
+        return any(all(map(farther, sizes, at, least, most)) for at in self.beyond)
+
+    def settle(self, entry, here):
+        """Have the function for all sizes answer."""
+        names = list(self.family.names.names)
+        call = self.free.call([*self.family.told_facts(), *order_tests(self.family.ranges.orders, names)])
+        if self.laddered is None:
+            self.laddered = Laddered.of(entry, here, self.family, call, len(call.reads))
+        else:
+            self.laddered.numpy = call
+        self.version.straight = self.counted(call)
+        here.straight = [v.straight for v in here.versions if v.straight is not None]
+        if entry.current is here:
+            entry.compiled.front.install(entry)
+
+    def counted(self, made):
+        """A NumPyCall that does what another does, and knows which sizes recur: those of a step of the ladder that is
+        faster are answered by that, and of those whose calls have taken as long as a program of their own would, it
+        says MISS."""
+        inner, spent, exact, laddered = made.call, self.spent, self.exact, self.laddered
+        more = self.free.more
+        at = [(len(made.reads) + leaf, axis, more[n]) for n, (leaf, axis) in self.family.names.names.items()]
+        clock, steps = time.perf_counter, {}
+
+        def call(*given):
+            sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
+            if sizes in exact:
+                return MISS
+            step = steps.get(sizes)
+            if step is not None and step.state is FASTER and (out := laddered.answer(step, given)) is not MISS:
+                return out
+            start = clock()
+            out = inner(*given)
+            if out is not MISS:
+                calls, seconds = spent.get(sizes, (0, 0.0))
+                took = clock() - start
+                spent[sizes] = calls + 1, seconds + took
+                if laddered is not None:
+                    step = step or steps.setdefault(sizes, laddered.step(sizes))
+                    laddered.spent(step, sizes, took, given)
+                if seconds + took >= self.cost and (step is None or not laddered.hopes(step)):
+                    exact.add(sizes)
+            return out
+
+        return NumPyCall(call, False, None, made.reads, made.stores)
+
+    def widened(self, entry, here, types):
+        """Whether it serves these types, too, from now on."""
+        before = len(self.family.verified)
+        if not self.family.extended(types):
+            return False
+        if self.free is not None:
+            for sizes in self.family.verified[before:]:
+                if not self.free.agrees(self.family.version(sizes), sizes):
+                    self.free, self.why = None, f"it is another function at {shown_sizes(sizes)}"
+                    return False
+            self.settle(entry, here)
+        return True
+
+
+def may_be_family(here):
+    """Whether a set of traces may have one: nothing is drawn, or chosen by value."""
+    return here.draws is None and here.drawing is None and all(v.tree is None for v in here.versions)
+
+
+def trace_cost(version):
+    """Seconds that another trace of a function takes, until it runs as generated NumPy."""
+    return 1.5 * (version.trace_seconds + version.pass_seconds)
+
+
+def order_tests(orders, names):
+    """Conditions that each two sizes compare as in one of the samples; none where there is one size."""
+    pairs = list(itertools.combinations(names, 2))
+    sign = {1: ">", -1: "<", 0: "=="}
+    ways = [" and ".join(f"{a} {sign[s]} {b}" for (a, b), s in zip(pairs, order)) for order in sorted(orders)]
+    return [" or ".join(f"({way})" for way in ways)] if pairs else []
+
+
+class Generalising:
+    """The part of `SignatureEntry` that finds families."""
+
+    def generalised(self, here, types, sibling, eager):
+        """Whether a family answers calls of these types now that none answered before: of leaves of a call. sibling: a
+        version that tells what a trace takes."""
+        if not may_be_family(here):
+            return False
+        sizing, cost, eager = here.sizing, trace_cost(sibling), eager or self.compiled.dynamic is not None
+        if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
+            return False
+        observed = self.observed(here, types)
+        known = sizing.fitting(types)
+        if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
+            return False
+        if known is not None:
+            return self.widen(known, here, types)
+        observed = [t for t in observed if sizing.fitting(t) is None]
+        if len(observed) < 2 or not sizing.is_time(cost, TRACES, len(observed), eager):
+            return False
+        made = self.generalise(here, observed, sibling) or self.generalise(here, larger(observed), sibling)
+        sizing.failed += made is None
+        return made is not None and made.free is not None and made.family.serves(types) is not None
+
+    def widen(self, known, here, types):
+        """Whether a family answers calls of these types from now on, which lie beyond its range."""
+        sizes, start = known.sizes(types), time.perf_counter()
+        if known.is_beyond(sizes):
+            return False
+        here.sizing.spent = 0.0
+        try:
+            wider = known.widened(self, here, types)
+        except Exception as error:  # a call is answered all the same
+            wider, here.sizing.why = False, f"{type(error).__name__}: {events.first_line(error)}"
+        if not wider:
+            known.beyond.append(sizes)
+            text = lambda: f"is another program at {shown_sizes(known.family.names.sizes_of(types))}"
+            events.report("trace", "not wider", text, time.perf_counter() - start, of=self.compiled)
+            return False
+        self.report_family(known, "wider", time.perf_counter() - start)
+        return known.free is not None
+
+    def generalise(self, here, observed, sibling):
+        """The Symbolic of calls of these types, None where there is none."""
+        if len(observed) < 2:
+            return None
+        sizing, start = here.sizing, time.perf_counter()
+        sizing.spent = 0.0
+        cost = max(sibling.first_seconds or 0.0, sibling.compile_seconds or 0.0)
+        found = self.sought(lambda: Symbolic(self, here, family(self, observed), cost), sizing)
+        if found is not None:
+            sizing.families = [found, *sizing.families][:MOST]
+            found.seconds = time.perf_counter() - start
+            self.report_family(found, "symbolic", time.perf_counter() - start)
+        return found
+
+    def begin_sizes(self, here, version):
+        """Find a family at the first trace, where `dynamic=` says what changes."""
+        asked = self.compiled.dynamic
+        if not asked or here.sizing is not None or not self.learns() or not may_be_family(here):
+            return
+        here.sizing = Sizing()
+        other = as_if_changed(version.types, self.names, asked)
+        if other != version.types:
+            self.generalise(here, [version.types, other], version)
+
+    def of_family(self, here, types, reason):
+        """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
+        known = None if here is None or here.sizing is None else here.sizing.fitting(types)
+        sizes = known and known.family.serves(types)
+        if not sizes:
+            return None
+        start = time.perf_counter()
+        try:
+            version = known.family.version(sizes)
+        except Exception as error:  # it is traced
+            here.sizing.why = f"{type(error).__name__}: {events.first_line(error)}"
+            return None
+        version.reason, version.trace_seconds = reason, time.perf_counter() - start
+        return version
+
+    def may_be_generalised(self, here):
+        """Whether a family may be looked for at the next call that none answers."""
+        eager = not self.falls_back() or self.compiled.dynamic is not None
+        cost = trace_cost(here.versions[-1])
+        return may_be_family(here) and here.sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager)
+
+    def sought(self, find, sizing):
+        """What `find` gives, None where there is no family; that is remembered."""
+        start = time.perf_counter()
+        try:
+            return find()
+        except (NoFamily, Unalike) as error:
+            sizing.why = str(error)
+        except Exception as error:  # a call is answered all the same
+            sizing.why = f"{type(error).__name__}: {events.first_line(error)}"
+        text = f"has no program of all sizes: {sizing.why}"
+        events.report("trace", "not symbolic", text, time.perf_counter() - start, of=self.compiled)
+        return None
+
+    def observed(self, here, types):
+        """The types of the leaves of calls under a guard, of the same dtypes and ranks, without sizes below two where
+        sizes change."""
+        count = len(types)
+        every = [v.types for v in here.versions if v.symbolic is None]
+        every += [full[:count] for full in (*here.served, *here.shapes)]
+        alike = lambda t: all(a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(t, types))
+        found = list(dict.fromkeys(t for t in (*every, types) if alike(t)))
+        found = [*found[:2], *found[max(2, len(found) - SEEN) :]]
+        return without_small(found)
+
+    def report_family(self, made, kind, seconds):
+        text = lambda: f"{'; '.join(made.family.texts())}, found in {in_time(seconds)}"
+        events.report("trace", kind, text, seconds, of=self.compiled, facts=made.family.told_facts())
+
+
+def without_small(observed):
+    """Of types of several calls, those without sizes 0 and 1 where a size changes."""
+    columns = [(k, a) for k, t in enumerate(observed[0]) for a in range(t.ndim)]
+    moving = [(k, a) for k, a in columns if len({types[k].shape[a] for types in observed}) > 1]
+    return [types for types in observed if all(types[k].shape[a] >= LEAST for k, a in moving)]
+
+
+def larger(observed):
+    """Of types of several calls, the half that is larger: small sizes may lead to another program."""
+    ordered = sorted(observed, key=lambda types: sum(t.size for t in types))
+    return ordered[len(ordered) // 2 :] if len(ordered) > 3 else ordered[1:]
+
+
+def as_if_changed(types, names, asked):
+    """Types of a second call, in which sizes differ: all of two and more, equal ones alike, or the axes asked for.
+    asked: True, or ((name of an argument, axes), ...); names: of the leaves."""
+    steps, wanted = {}, dict(() if asked is True else asked)
+
+    def changed(k, axis, n):
+        axes = range(types[k].ndim) if asked is True else axes_of(names[k], wanted)
+        if n < LEAST or axis not in [a % types[k].ndim for a in axes]:
+            return n
+        return n + steps.setdefault(n, 1 + 2 * len(steps))
+
+    return tuple(Tensor(tuple(changed(k, a, n) for a, n in enumerate(t.shape)), t.dtype) for k, t in enumerate(types))
+
+
+def axes_of(name, wanted):
+    """The axes that are asked for of a leaf: by its own name, or that of the argument it is in."""
+    return wanted.get(name, wanted.get(name.partition("[")[0].partition(".")[0], ()))

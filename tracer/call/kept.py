@@ -1,0 +1,181 @@
+"""What a function keeps of its traces: those used lately, within a limit.
+
+Calls that the function in front answers tell nobody, so use is not counted: traces are of two generations. All that are
+made are young. When the young are half of what may be kept, they become the old ones, and the old ones so far are let
+go, with their programs, machine code and generated functions. Nothing is tested inline then, so that each call looks
+for its program once more: an old one that is asked for is young again, with all that was made for it. What is let go
+has been asked for by no call since at least half as many traces as are kept were made. A call that comes after that is
+traced anew.
+"""
+
+import functools
+import os
+import re
+
+from ...ir.types import type_of
+from ..common import events
+from ..program import backend_choice, outlined, trap
+from ..program.specialisation_set import SpecialisationSet
+
+TRACES = 256  # bound: traces of one function
+BYTES = 1 << 28  # bound: bytes that they, their programs and machine code take, as far as can be told beforehand
+ALONE = 4  # bound: traces of a set that stay together
+TOLD = 4096  # bound: traces let go of which `explain` knows when they come again
+# bytes that a trace and an equation of it take, through XLA what comes on top; measured by benchmarks/sizes/memory.py
+TRACE, EQUATION = 1 << 16, 1 << 13
+PROGRAM, COMPILED = 1 << 20, 1 << 15
+VARIABLE = "WENGERT_KEEP"
+UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
+
+
+@functools.cache
+def limits(text):
+    """-> (traces, bytes) that the variable asks for: "1000", "2GB", or both."""
+    traces, size = TRACES, BYTES
+    for part in text.replace(",", " ").split():
+        found = re.fullmatch(r"(\d+)(kb|mb|gb)?", part.lower())
+        if found is None or not int(found[1]):
+            raise ValueError(
+                f"{VARIABLE}={text!r} is no limit\n  Write how many traces of a function are kept, as 1000, or how "
+                "many bytes they may take, as 2GB, or both."
+            )
+        traces, size = (
+            (traces, int(found[1]) * UNITS[found[2]]) if found[2] else (int(found[1]), size)
+        )
+    return traces, size
+
+
+class Kept:
+    """Of one Compiled: what was let go, and how much. made: traces since the generations changed last."""
+
+    def __init__(self, compiled):
+        self.compiled, self.count = compiled, 0
+        self.gone = {}  # digests of what the traces let go were for
+        self.size = {}  # young version -> bytes
+
+    def make_room(self):
+        """Before another trace is made: let the old ones go, if there are as many young ones as may be. -> whether"""
+        traces, size = limits(os.environ.get(VARIABLE, ""))
+        young = [v for e in self.compiled.entries.values() for w in e.worlds for v in w.versions]
+        many = len(self.compiled.entries) >= 2 * traces
+        if not many and len(young) < max(traces // 2, 1) and sum(map(bytes_of, young)) < size // 2:
+            return False
+        self.grow_old(many)
+        return True
+
+    def grow_old(self, many):
+        """many: whether there are too many signatures for those to stay that have no trace."""
+        compiled, gone, count = self.compiled, [], self.count
+        compiled.front.cool()
+        for key, entry in list(compiled.entries.items()):
+            for here in entry.old:
+                gone += [(entry, here)]
+            entry.old, entry.worlds, entry.current = entry.worlds, [], None
+            entry.forget_jobs()
+            if not entry.old and (many or not entry.refused):
+                self.leave_out(key, entry)
+        for entry, here in gone:
+            for version in here.versions:
+                self.note(entry, version.types)
+            entry.forget_programs(here)
+        if self.count > count:
+            text = f"let go of {self.count - count} traces that no call has used lately"
+            events.report("guards", "let go", text, of=compiled)
+
+    def leave_out(self, key, entry):
+        """Know a signature no more."""
+        del self.compiled.entries[key]
+        for built, route in list(self.compiled.routes.items()):
+            for found in (route, route.plain):
+                for static in [k for k, e in found.entries.items() if e is entry]:
+                    del found.entries[static]
+                found.postponed = {i: e for i, e in found.postponed.items() if e is not entry}
+            if not route.entries and not route.plain.entries and not route.plain.postponed:
+                del self.compiled.routes[built]
+
+    def note(self, entry, types):
+        self.count += 1
+        self.gone[digest_of(entry, types)] = None
+        while len(self.gone) > TOLD:
+            del self.gone[next(iter(self.gone))]
+
+    def was_let_go(self, entry, types):
+        """Whether there was a trace for such a call."""
+        return digest_of(entry, types) in self.gone
+
+    def lines(self):
+        """What `explain` says."""
+        traces, size = limits(os.environ.get(VARIABLE, ""))
+        kept = f"{traces} of a function are kept, or {size >> 20} MB of them"
+        return [f"  let go       {self.count} trace(s) that no call has used lately; {kept}"] if self.count else []
+
+
+def digest_of(entry, types):
+    return hash((entry.built, types, repr(entry.static) if entry.static else ""))
+
+
+def bytes_of(version):
+    """What a trace and its programs take in memory, roughly."""
+    if version.weight is None or version.weight[0] != version.engine:
+        count = version.func.count()
+        found = TRACE + EQUATION * count + (0 if version.engine else PROGRAM + COMPILED * count)
+        version.weight = version.engine, found
+    return version.weight[1]
+
+
+def version_in(here, types):
+    return here.version((*types, *(type_of(x) for x in here.gather())))
+
+
+class Recalling:
+    """The part of `SignatureEntry` that finds old traces. old: the sets of those."""
+
+    def known_version(self, types):
+        """-> (the specialisation set that serves arguments of these types now, the version in it that they are for),
+        None each where there is none."""
+        found, known = None, (self.current, *(w for w in self.worlds if w is not self.current))
+        for here in known:
+            if here is None or not here.serves(types):
+                continue
+            version = here.versions[0] if here.draws is not None else version_in(here, types)
+            if version is not None:
+                return here, version
+            found = found or here
+        return self.old and self.recall_kept(types) or (found, None)
+
+    def recall_kept(self, types):
+        """The same, of the old ones: it is a young one then. None where there is none."""
+        with self.compiled.lock:
+            for old in [w for w in self.old if w.serves(types)]:
+                version = old.versions[0] if old.draws is not None else version_in(old, types)
+                if version is None:
+                    continue
+                here = next((w for w in self.worlds if w.draws is None and w.rules == old.rules and w.holds()), None)
+                if old.draws is not None or here is None and len(old.versions) <= ALONE:
+                    self.old.remove(old)
+                    self.worlds.append(old)
+                    return old, version
+                return self.hand_over(version, old, here), version
+
+    def hand_over(self, version, old, here):
+        """Have a set of the young ones, a new one if there is none, serve what a version of an old one serves, by what
+        was compiled for it. -> the set"""
+        if here is None:
+            here = SpecialisationSet(self.compiled, old.rules)
+            self.worlds.append(here)
+        here.take_over_from(old, version)
+        if version.tree is not None:
+            return here
+        if version.engine:
+            backend_choice.switch_to_numpy(self, here, version)
+        elif version.chain is not None:
+            outlined.put_pieces(here, version)
+        trap.settle(self, here)
+        return here
+
+    def forget_jobs(self):
+        """Nothing is being made beside the program."""
+
+    def forget_programs(self, here):
+        """Keep nothing that was compiled for a set that is let go. Who still runs it has it compiled anew."""
+        here.forget_compiled()
