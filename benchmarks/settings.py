@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert import jit
 from wengert.benchmarks.timing import interleave
+from wengert.tracer.common import events
 
 RNG = np.random.default_rng(0)
 draw = RNG.standard_normal
@@ -258,8 +259,30 @@ def bandwidth():
     return 2 * x.nbytes / seconds(lambda: np.copyto(y, x))[0]
 
 
+XLA = "xla trace", "xla lower", "xla compile"
+
+
+def seconds_of_events(kinds, function, *args):
+    """Seconds that events of some kinds take in a call."""
+    found = []
+    listener = lambda event: found.append(event.seconds) if event.kind in kinds else None
+    events.LISTENERS.append(listener)
+    try:
+        function(*args)
+    finally:
+        events.LISTENERS.remove(listener)
+    return sum(filter(None, found))
+
+
+def compiled_equation():
+    f, arguments = residual_network(64, 10)
+    made = jit(f, engine="xla", cache=False)
+    return seconds_of_events(XLA, made, *arguments) / made.ir(*arguments).count()
+
+
 QUANTITIES = {
     "backends.numpy.partition.NUMBER": of_numbers,
+    "tracer.call.deferred.EQUATION": compiled_equation,
     "tracer.program.backend_choice.LAUNCH": launch,
     "tracer.program.backend_choice.CALL": numpy_call,
     "tracer.program.backend_choice.OF_MATRICES": of_matrices,

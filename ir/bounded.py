@@ -8,7 +8,8 @@ import weakref
 from typing import Any, TypeVar
 
 ENTRIES = 4096  # bound: entries of a table of what can be made again
-K, V = TypeVar("K"), TypeVar("V")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Limited(dict[K, V]):

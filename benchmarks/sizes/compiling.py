@@ -11,21 +11,7 @@ import numpy as np
 from programs import WIDTH, decoder, layers_of
 
 from wengert import jit
-from wengert.tracer.common import events
-
-XLA = "xla trace", "xla lower", "xla compile"
-
-
-def seconds_of(kinds, function, *args):
-    """Seconds of events of some kinds in a call."""
-    found = []
-    listener = lambda event: found.append(event.seconds) if event.kind in kinds else None
-    events.LISTENERS.append(listener)
-    try:
-        function(*args)
-    finally:
-        events.LISTENERS.remove(listener)
-    return sum(filter(None, found))
+from wengert.benchmarks.settings import XLA, seconds_of_events
 
 
 def main():
@@ -36,7 +22,7 @@ def main():
     for count in layers:
         x, made = np.random.default_rng(0).standard_normal((40, WIDTH)), jit(decoder, engine="xla", dynamic=False)
         arguments = x, layers_of(WIDTH, count)
-        seconds = seconds_of(XLA, made, *arguments)
+        seconds = seconds_of_events(XLA, made, *arguments)
         equations = made.ir(*arguments).count()
         print(f"{count:6}  {equations:9}  {seconds:6.2f} s  {1e3 * seconds / equations:8.1f} ms")
 

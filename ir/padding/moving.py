@@ -158,7 +158,7 @@ def reshaped(scope, eqn, x):
 
 def reshape_groups(scope, eqn, x, shape):
     """Runs of axes of x and of the result that have the same elements."""
-    before = [whole_of(f) if f else n for f, n in zip(x.axes, x.value.type.shape, strict=True)]
+    before = before_dims(x)
     groups, i, j = [], 0, 0
     while i < len(before) or j < len(shape):
         ins, outs, have, want = [], [], 1, 1
@@ -210,7 +210,7 @@ def sliced(scope, eqn, x):
         return scope.made(eqn, slice_(x.value, **scope.attrs(eqn)))
     whole = [a for a, d in enumerate(before_dims(x)) if (start[a], stop[a], stride[a]) == (0, d, 1)]
     scope.plain(eqn, x, [a for a in range(len(start)) if a not in whole])
-    value, ends, axes, free = x.value, {}, list(plain_axes(shape)), x.free
+    ends, axes = {}, list(plain_axes(shape))
     for a, d in enumerate(before_dims(x)):
         if isinstance(stride[a], Dim):
             refuse_in_room(eqn, f"the step {stride[a]} hangs on sizes")
@@ -218,21 +218,25 @@ def sliced(scope, eqn, x):
             axes[a] = x.axes[a]
         if a in x.ends and stop[a] == d:
             ends[a] = x.ends[a]
-    moving = [a for a in range(len(start)) if isinstance(start[a], Dim)]
-    reach = [spanned(scope, shape[a], stride[a]) for a in range(len(start))]
-    if moving:
-        value = dynamic_slice(
-            value,
-            *[scope.sizes.scalar(s if a in moving else 0) for a, s in enumerate(start)],
-            sizes=tuple(reach[a] if a in moving else n for a, n in enumerate(value.type.shape)),
-        )
-    for a in moving:
-        if not scope.sizes.rises(start[a]) or scope.sizes.at(start[a]) + reach[a] > x.value.type.shape[a]:
-            refuse_in_room(eqn, f"it begins at {start[a]}, where there is no room")
-    begin = [0 if a in moving else s for a, s in enumerate(start)]
+    reach = [spanned(scope, n, s) for n, s in zip(shape, stride, strict=True)]
+    value = begun_at(scope, eqn, x.value, start, reach)
+    begin = [0 if isinstance(s, Dim) else s for s in start]
     end = [min(b + r, n) for b, r, n in zip(begin, reach, value.type.shape, strict=True)]
     value = slice_(value, start=tuple(begin), stop=tuple(end), stride=tuple(stride))
-    return [Roomy(value, axes, ends, free)]
+    return [Roomy(value, axes, ends, x.free)]
+
+
+def begun_at(scope, eqn, x, start, reach):
+    """The part of x that begins where starts that hang on sizes say, of the reach asked for along these axes; of the
+    others all."""
+    moving = [a for a, s in enumerate(start) if isinstance(s, Dim)]
+    for a in moving:
+        if not scope.sizes.rises(start[a]) or scope.sizes.at(start[a]) + reach[a] > x.type.shape[a]:
+            refuse_in_room(eqn, f"it begins at {start[a]}, where there is no room")
+    if not moving:
+        return x
+    starts = [scope.sizes.scalar(s if a in moving else 0) for a, s in enumerate(start)]
+    return dynamic_slice(x, *starts, sizes=tuple(reach[a] if a in moving else n for a, n in enumerate(x.type.shape)))
 
 
 def spanned(scope, size, stride):
@@ -265,15 +269,10 @@ def padded(scope, eqn, x, number):
     if any(isinstance(i, Dim) for i in interior):
         refuse_in_room(eqn, f"{interior} elements are put between others")
     read = [a for a in range(len(low)) if a not in idle and not (isinstance(high[a], int) and high[a] <= 0)]
-    moving = [a for a in range(len(low)) if isinstance(low[a], Dim)]
     fill = number.value.value if literal else number.value
-    x = scope.fill(x, {*read, *moving}, fill, eqn)
+    x = scope.fill(x, {*read, *(a for a, n in enumerate(low) if isinstance(n, Dim))}, fill, eqn)
     value = pad(x.value, number.value, **scope.attrs(eqn))
-    for a in moving:
-        if not scope.sizes.rises(low[a]):
-            refuse_in_room(eqn, f"it begins with {low[a]} numbers")
-        most = scope.sizes.at(low[a])
-        value = from_later_on(scope, value, a, sub(Lit(most, COUNTER), scope.sizes.scalar(low[a])), most, number.value)
+    value = begun_with(scope, eqn, value, low, number.value)
     axes, ends = list(plain_axes(shape)), {}
     for a in range(len(low)):
         if a in idle:
@@ -282,6 +281,17 @@ def padded(scope, eqn, x, number):
         if literal and not dirty and a in x.ends and same_tail(x.ends[a], fill):
             ends[a] = fill
     return [Roomy(value, axes, ends)]
+
+
+def begun_with(scope, eqn, x, low, number):
+    """x without those of the numbers in front that there are only because of the room."""
+    for a, n in enumerate(low):
+        if isinstance(n, Dim):
+            if not scope.sizes.rises(n):
+                refuse_in_room(eqn, f"it begins with {n} numbers")
+            most = scope.sizes.at(n)
+            x = from_later_on(scope, x, a, sub(Lit(most, COUNTER), scope.sizes.scalar(n)), most, number)
+    return x
 
 
 def on_diagonal(scope, eqn, x, number):

@@ -44,7 +44,7 @@ from .size_ranges import Ranges
 
 TRIES = 32  # bound: traces for one family
 WIDEST = 16  # bound: remainders of one name that are all tried
-SMALL_DIVISORS = 3, 4, 8
+SMALL_DIVISORS = 3, 4, 8  # bound: divisors that are tried where samples leave open what sizes become
 CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
 ROUNDS = 4  # bound: times that its range is narrowed
 NEAR = 80  # bound: letters of what is divided that are looked through for names

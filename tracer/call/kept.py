@@ -21,8 +21,9 @@ TRACES = 256  # bound: traces of one function
 BYTES = 1 << 28  # bound: bytes that they, their programs and machine code take, as far as can be told beforehand
 ALONE = 4  # bound: traces of a set that stay together
 TOLD = 4096  # bound: traces let go of which `explain` knows when they come again
-# bytes that a trace and an equation of it take, through XLA what comes on top; measured by benchmarks/sizes/memory.py
+# bound: bytes that count for a trace and for an equation of it, as benchmarks/sizes/memory.py has found them
 TRACE, EQUATION = 1 << 16, 1 << 13
+# bound: bytes that count on top of these for a program compiled through XLA and for an equation of it
 PROGRAM, COMPILED = 3 << 19, 1 << 15
 VARIABLE = "WENGERT_KEEP"
 UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
