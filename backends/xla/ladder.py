@@ -80,7 +80,10 @@ class Rung:
         return given
 
     def __call__(self, leaves, sizes):
-        arrays = self.spare.pop() if self.spare else {}
+        try:
+            arrays = self.spare.pop()
+        except IndexError:  # all are in use by other threads
+            arrays = {}
         start = time.perf_counter() if not self.calls else None
         true = [np.int64(sizes[n]) for n in self.made.names]
         with wide():

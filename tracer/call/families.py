@@ -1,7 +1,7 @@
 """Programs of symbolic sizes in the call path: when a function is generalised, and how its calls are then answered.
 
-A `Family` (`family.py`) is found when calls of new shapes have taken as long as that takes several times over, as the
-traces there are tell; where no plain Python answers such calls, at the third shape. Its one function for all sizes
+A `SizeFamily` (`family.py`) is looked for when calls of new shapes have taken as long as finding one takes, which the
+traces that there are tell; where no plain Python answers such calls, at the third shape. Its one function for all sizes
 (`program/size_free.py`) stands among those of the set of traces under whose guard it was found, behind tests of sizes
 and facts. A call that it does not answer goes the way it would go without. Where there is no such function, the program
 of a shape that has paid is made of the family's, without a trace.

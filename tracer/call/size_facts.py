@@ -105,23 +105,23 @@ def modulus(dim):
 
 def always_holds(fact):
     """Whether a fact holds at all sizes of two and more; None where that hangs on them."""
-    low, high = bounds(fact.left - fact.right)
-    if fact.name == "==":
-        known = True if low == high == 0 else False if low is not None and low > 0 or high is not None and high < 0 else None  # noqa: E501
-    else:
-        edge = -1 if fact.name == "<" else 0
-        known = True if high is not None and high <= edge else False if low is not None and low > edge else None
-    return None if known is None else known is fact.holds
+    low, high = dim_bounds(fact.left - fact.right)
+    edge = -1 if fact.name == "<" else 0  # of the difference, from below
+    if high <= edge and (fact.name != "==" or low == high == 0):
+        return fact.holds
+    if low > edge or fact.name == "==" and high < 0:
+        return not fact.holds
+    return None
 
 
-def bounds(dim):
-    """(least, greatest) of a Dim at sizes of two and more; None where it has no such end, or it is not known."""
+def dim_bounds(dim):
+    """(least, greatest) of a Dim at sizes of two and more, infinite where it has no such end or it is not known."""
     rest = {m: c for m, c in dim.terms.items() if m}
     if not all(isinstance(u, str) for m in rest for u in m):
-        return None, None
+        return -math.inf, math.inf
     end = dim.terms.get((), Fraction(0)) + sum(c * LEAST ** len(m) for m, c in rest.items())
-    low = end if all(c > 0 for c in rest.values()) else None
-    return low, end if all(c < 0 for c in rest.values()) else None
+    low = end if all(c > 0 for c in rest.values()) else -math.inf
+    return low, end if all(c < 0 for c in rest.values()) else math.inf
 
 
 def fact_holds(fact, sizes):

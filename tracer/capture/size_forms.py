@@ -145,6 +145,7 @@ def object_form(values, samples, where):
 
 # -- what is captured ------------------------------------------------------------------------------
 
+SAID = {"outs": "a result", "checks": "an error that it may raise"}
 PLAIN = ("values", "writes", "layout", "order", "relied", "heeds", "bounded", "constants", "given", "checks")
 
 
@@ -193,9 +194,6 @@ def same_outs(outs):
     """For each result the first one that is the same Out."""
     places = {}
     return [places.setdefault(id(out), k) for k, out in enumerate(outs)]
-
-
-SAID = {"outs": "a result", "checks": "an error that it may raise"}
 
 
 def require_same_world(a, b):

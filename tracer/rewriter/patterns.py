@@ -28,7 +28,7 @@ def guarded(case, subject, visit):
     case.pattern = at(ast.MatchAs(None, None), case.pattern)
 
 
-def asks(patterns):
+def questions_of(patterns):
     """What patterns ask: words of `matched` (`regions/patterns.py`)."""
     tops = [p for pattern in patterns for p in classes(pattern)]
     own = [p for p in tops if isinstance(p, ast.MatchClass) or isinstance(p, ast.MatchAs) and p.pattern is not None]

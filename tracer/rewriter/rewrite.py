@@ -18,7 +18,7 @@ import copy
 
 from .expressions import Expressions, at, hook, in_test, is_generator, later, load, mangled, store
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
-from .patterns import asks, guarded, is_class_alone
+from .patterns import guarded, is_class_alone, questions_of
 from .sites import NUMBERS, SITES, Site
 
 
@@ -342,7 +342,7 @@ class StatementRewriter(Expressions):
 
     def on_Match(self, s):
         alone = [c for c in s.cases if is_class_alone(c.pattern)]
-        subject, words = self.temporary("subject"), asks([c.pattern for c in s.cases if c not in alone])
+        subject, words = self.temporary("subject"), questions_of([c.pattern for c in s.cases if c not in alone])
         matched = at(hook("matched", self.visit(s.subject), *map(ast.Constant, words)), s.subject)
         s.subject = at(ast.NamedExpr(store(subject), matched), s.subject) if alone else matched
         for case in s.cases:

@@ -301,10 +301,8 @@ class Size(TracedScalar):
         return by_number(operator.and_, self, other)
 
     __rand__ = __and__
-    __or__, __ror__ = by_numbers_alone = (
-        lambda self, other: by_number(operator.or_, self, other),
-        lambda self, other: by_number(operator.or_, other, self),
-    )
+    __or__ = lambda self, other: by_number(operator.or_, self, other)
+    __ror__ = lambda self, other: by_number(operator.or_, other, self)
     __xor__ = lambda self, other: by_number(operator.xor, self, other)
     __rxor__ = lambda self, other: by_number(operator.xor, other, self)
     __rlshift__ = lambda self, other: by_number(operator.lshift, other, self)
