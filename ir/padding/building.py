@@ -21,8 +21,11 @@ from .tails import Masks, Roomy, Size, Sizes, Unroomy, filled_tails, is_zero_end
 # (scope, equation, operands in room) -> results in room; what has none is refused
 InRoomRule: TypeAlias = Callable[..., Sequence[Roomy]]
 ROOM: RuleTable[InRoomRule] = RuleTable("room")
-# how the NUMBERS of a size are computed, in their order
-COMPUTED = (lambda d: d, lambda d: div(1.0, d), sqrt, lambda d: div(1.0, sqrt(d)))
+RECIPROCAL = lambda d: div(1.0, d)
+# form of a number -> how it is computed of a size
+COMPUTED = dict(zip(NUMBERS, (
+    lambda d: d, RECIPROCAL, sqrt, lambda d: div(1.0, sqrt(d)), lambda d: mul(RECIPROCAL(d), RECIPROCAL(d)),
+), strict=True))  # fmt: skip
 
 
 class InRoom:
@@ -91,7 +94,7 @@ class Scope:
         if isinstance(number, Dim):
             size = self.sizes.scalar(number)
             return size if dtype == size.type.dtype else cast(size, dtype=dtype)
-        made = COMPUTED[NUMBERS.index(number.form)](cast(self.sizes.scalar(number.of), dtype=np.dtype("f8")))
+        made = COMPUTED[number.form](cast(self.sizes.scalar(number.of), dtype=np.dtype("f8")))
         made = made if number.factor == 1 else mul(made, float(number.factor))
         return made if made.type.dtype == dtype else cast(made, dtype=dtype)
 

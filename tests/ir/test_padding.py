@@ -175,6 +175,7 @@ def put(n, x, y, z, **how):
 F, M = "f64[{n}]", "f64[{n},3]"
 CASES = {
     "elementwise": ([F, F], lambda n, x, y: (div(x, y), sqrt(x), select(gt(x, y), x, 2.0))),
+    "the square of a reciprocal": ([F], lambda n, x: (mul(x, (1.0 / n) * (1.0 / n)),)),
     "sizes as numbers": ([F], lambda n, x: (mul(x, float(n)), div(x, 1.0 / n), mul(x, 1.0 / np.sqrt(n)), mul(x, np.sqrt(n)))),
     "reduce_sum": ([F], lambda n, x: reduce_sum(x, axes=(0,))),
     "reduce_sum, one axis": ([M], lambda n, x: (reduce_sum(x, axes=(0,)), reduce_sum(x, axes=(1,)))),
