@@ -13,8 +13,8 @@ from .tails import Roomy, plain_axes
 LAYOUT = ("offset_dims", "collapsed", "start_index_map", "operand_batch", "indices_batch")
 
 
-def lasts(scope, eqn, x, sizes):
-    """For each entry of an index vector, the last start of a window, and whether sizes decide it."""
+def last_starts(scope, eqn, x, sizes):
+    """For each entry of an index vector, the last start of a window: a Dim where sizes decide it."""
     dims, found = before_dims(x), []
     for a in eqn.attrs["start_index_map"]:
         last = dims[a] - sizes[a]
@@ -42,7 +42,7 @@ def vectors(parts):
 
 def aimed(scope, eqn, x, indices, sizes, mode):
     """Index vectors that mean, in room, what they mean without: those outside are -1, or moved inside to "clip"."""
-    ends = lasts(scope, eqn, x, sizes)
+    ends = last_starts(scope, eqn, x, sizes)
     if not any(isinstance(last, Dim) for last in ends):
         return indices.value
     made = []

@@ -113,7 +113,7 @@ def looped(scope, eqn, *operands):
         limit = [] if test is not None else [Roomy(scope.sizes.scalar(trips), ())]
         trips, bound = None, max(scope.roomy(trips), 1)
     values = loop(
-        *[x.value for x in (*limit,)], *true_sizes(scope), *[x.value for x in (*invariants, *state)],
+        *[x.value for x in limit], *true_sizes(scope), *[x.value for x in (*invariants, *state)],
         body=body, carried=eqn.attrs["carried"], test=test, trips=trips, bound=bound,
     )  # fmt: skip
     return [Roomy(v, x.axes, x.ends) for v, x in zip(values, state, strict=True)]
