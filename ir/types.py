@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -34,6 +36,14 @@ class IRTypeError(TypeError):
     """An equation, or a spelled type, that no rule of the IR allows."""
 
 
+@functools.cache
+def short_of(dtype: np.dtype[Any]) -> str:
+    """How the IR writes a dtype, whose own name costs some microseconds. IRTypeError where it has none."""
+    if dtype.name not in SHORT:
+        raise IRTypeError(f"dtype {dtype} has no place in the IR; it knows {', '.join(DTYPES)}")
+    return SHORT[dtype.name]
+
+
 class Tensor:
     """Shape and dtype of one value. Interned: equal types are the same object.
 
@@ -62,14 +72,13 @@ class Tensor:
         found = cls._interned.get((shape, dtype))
         if found is not None:
             return found
-        if dtype.name not in SHORT:
-            raise IRTypeError(f"dtype {dtype} has no place in the IR; it knows {', '.join(DTYPES)}")
+        short = short_of(dtype)
         self = object.__new__(cls)
-        self.shape, self.dtype = shape, DTYPES[SHORT[dtype.name]]  # one of the dtypes that are equal
-        self.size = int(np.prod(shape, dtype=object)) if shape else 1
+        self.shape, self.dtype = shape, DTYPES[short]  # one of the dtypes that are equal
+        self.size = math.prod(shape)
         self.small = dtype in SMALL
         self.kind = ir_kind(dtype)
-        self.text = f"{SHORT[dtype.name]}[{','.join(map(str, shape))}]"
+        self.text = f"{short}[{','.join(map(str, shape))}]"
         return cls._interned.kept((shape, dtype), self)
 
     @property

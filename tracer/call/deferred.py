@@ -23,6 +23,7 @@ from .worker import WORKER, paced
 
 EQUATION = 5e-3  # seconds that XLA takes to compile an equation; measured by benchmarks/sizes/compiling.py
 MANY = 40  # bound: equations from which a program does not wait for XLA
+LONGEST = 1 << 12  # bound: equations on arrays up to which one is written as NumPy meanwhile
 SHARE = 0.1  # bound: of the estimated seconds of a compilation, that calls take before it is asked for
 LARGE = 1 << 28  # bound: bytes of arguments up to which they are copied, for forms to be timed on
 WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled through XLA", "ready", "done"
@@ -52,7 +53,7 @@ def waits_for_xla(entry, here, version, everything):
     if version.engine or version.first_seconds is not None or version.assumed or not entry.learns():
         return False
     special = entry.compiled.exact or entry.compiled.cache.keeps or version.captured.outside.draws or here.draws
-    if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version):
+    if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version, LONGEST):
         return False
     eqns = list(backend_choice.equations(version.decided))
     if any(e.op is backend_choice.LOOP for e in eqns) or backend_choice.of_numbers(version):

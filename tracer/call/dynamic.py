@@ -95,11 +95,7 @@ class NewShapes(Generalising):
         here.sizing = here.sizing or Sizing()
         cost, eager = cost_of(sibling), not self.falls_back()
         soon = here.sizing.ends_soon(sibling, full, cost)
-        shape = here.shapes.get(full)
-        if shape is None:
-            shape = here.shapes[full] = ShapeTally(full)
-            if len(here.shapes) > KEPT:
-                del here.shapes[next(iter(here.shapes))]
+        shape = tally(here, full)
         if (other := self.symbolic_set(types)) is not None and other is not self.current:
             self.current = other
             self.compiled.front.missed(self)
@@ -125,9 +121,30 @@ class NewShapes(Generalising):
         """Why no program answers a call, None where one does: the NewShape of one that waits, else Untraced."""
         types = tuple(map(type_of, everything))
         shape = here.shapes.get(types)
-        if shape is not None and not shape.is_due(cost_of(here.versions[-1])) and not self.may_be_generalised(here):
-            return NewShape(shape, here)
+        if shape is None and here.version(types) is not None:
+            return None
+        if not self.may_be_generalised(here):
+            if shape is None and self.surely_waits(here, types):
+                shape = tally(here, types)
+            if shape is not None and not shape.is_due(cost_of(here.versions[-1])):
+                return NewShape(shape, here)
         return Untraced() if here.version(types) is None else None
+
+    def surely_waits(self, here, types):
+        """Whether `hold_back` would say of new types of arguments and inputs that they wait, for there is one set of
+        traces and no program of all sizes: then plain Python has the call at once."""
+        sibling, compiled = here.versions[-1], self.compiled
+        alone = len(self.worlds) == 1 and not self.old and not self.refused and not here.sizing.families
+        return (
+            alone
+            and compiled.dynamic is None
+            and not compiled.patience.refused
+            and not isolation.is_answering()
+            and self.falls_back()
+            and self.learns()
+            and differ_in_shape(types, sibling)
+            and here.sizing.ends_soon(sibling, types, cost_of(sibling))
+        )
 
     def meanwhile(self, leaves, new, given):
         """The call, by what is there."""
@@ -163,6 +180,16 @@ class NewShapes(Generalising):
             self.interpreted.remove(known)
             self.ahead = known.versions[0]
             self.ahead.reason = self._reason(types, here)
+
+
+def tally(here, types):
+    """The ShapeTally of types of arguments and inputs that no program of a set of traces answers."""
+    shape = here.shapes.get(types)
+    if shape is None:
+        shape = here.shapes[types] = ShapeTally(types)
+        if len(here.shapes) > KEPT:
+            del here.shapes[next(iter(here.shapes))]
+    return shape
 
 
 def differ_in_shape(types, version):

@@ -238,9 +238,14 @@ class Generalising:
         sizing, cost, eager = here.sizing, trace_cost(sibling), eager or self.compiled.dynamic is not None
         if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
             return False
-        observed = self.observed(here, types)
         known = sizing.fitting(types)
-        if types not in observed or sizing.is_exact(types) or known and known.family.serves(types) is not None:
+        if known is not None and (sizing.is_exact(types) or known.family.serves(types) is not None):
+            return False
+        count = len(here.versions) + len(here.served) + len(here.shapes)  # no more than will be observed
+        if known is None and not sizing.is_time(cost, TRACES, count + 1, eager):
+            return False
+        observed = self.observed(here, types)
+        if types not in observed:
             return False
         if known is not None:
             return self.widen(known, here, types)

@@ -80,8 +80,8 @@ def asked(entry):
     return entry.compiled.engine or CHOICE or ("xla" if is_one_of_several() else None)
 
 
-def eligible(entry, here, version):
-    """Whether a new version may run as NumPy."""
+def eligible(entry, here, version, most=LONGEST):
+    """Whether a new version may run as NumPy; most: equations on arrays that it may have."""
     if (
         version.equations is not None
         or asked(entry) == "xla"
@@ -91,7 +91,7 @@ def eligible(entry, here, version):
     ):
         return False
     with as_asked(entry):
-        return may_be_numpy(version)
+        return may_be_numpy(version, most)
 
 
 def settle(entry, here, version, everything):
@@ -296,12 +296,12 @@ def as_asked(entry):
         yield
 
 
-def may_be_numpy(version):
+def may_be_numpy(version, most=LONGEST):
     """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses
     nothing."""
     func = version.decided
     eqns = list(equations(func))
-    if version.effects or has_small(func) or sum(map(on_arrays, eqns)) > LONGEST:
+    if version.effects or has_small(func) or sum(map(on_arrays, eqns)) > most:
         return False
     if not is_loop_free(func, has_statements):
         return False

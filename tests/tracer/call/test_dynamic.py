@@ -9,6 +9,7 @@ from compare import agree
 from wengert import grad, jit, value_and_grad
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import deferred, dynamic, families
+from wengert.tracer.call.entry import SignatureEntry
 from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
 
@@ -76,6 +77,15 @@ def test_nothing_is_compiled_for_a_shape_that_has_come_once(happened):
         agree(f(of_length(n)), softly(of_length(n)))
     assert (happened["traced"], happened["first run"]) == before == (1, before[1])
     assert answered(f) == {"plain Python": 36}
+
+
+def test_plain_python_has_new_shapes_without_a_look_for_traces(monkeypatch):
+    f = jit(softly)
+    f(of_length(3)), f(of_length(4))
+    monkeypatch.setattr(SignatureEntry, "first", lambda *_, **__: pytest.fail("a trace was looked for"))
+    for n in (5, 6, 0, 1, 2, 40, 5):
+        agree(f(of_length(n)), softly(of_length(n)))
+    assert answered(f) == {"plain Python": 8}
 
 
 def test_a_shape_that_comes_often_is_compiled_where_that_is_short(monkeypatch):
@@ -264,6 +274,17 @@ def test_a_long_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, 
         agree(f(x), layered(x))
     assert happened["asked"] == happened["ready"] == 1
     assert "until XLA was compiled beside the program" in f.explain()
+
+
+def test_a_program_of_hundreds_of_equations_waits_for_no_compiler(happened):
+    def f(x):
+        return layered(layered(layered(layered(layered(x)))))
+
+    g, x = jit(f), of_length(50)
+    agree(g(x), f(x))
+    assert happened["deferred"] == 1 and happened["xla compile"] == 0
+    (version,) = next(iter(g.compiled.entries.values())).worlds[0].versions
+    assert version.func.count() > backend_choice.LONGEST
 
 
 def test_a_long_program_stays_where_xla_fails(monkeypatch, at_once):
