@@ -26,11 +26,17 @@ def size_lines(entry, here):
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
-    if sizing is not None and sizing.why is not None and not families:
-        lines.append(f"    not symbolic {sizing.why}")
-    elif outside := outside_sizes(shapes, names, known, len(entry.names)) if not families else "":
-        lines.append(f"    not symbolic arrays outside have changed, and sizes of arguments alone can be symbolic: {outside}")
-    return lines
+    return lines if families else [*lines, *unserved_lines(sizing, shapes, names, known, len(entry.names))]
+
+
+def unserved_lines(sizing, shapes, names, known, arguments):
+    """Why there is no program of symbolic sizes."""
+    if sizing is not None and sizing.why is not None:
+        return [f"    not symbolic {sizing.why}"]
+    places = changing_places([s.types for s in shapes], known) if shapes else ()
+    outside = ", ".join(names[k] for k in places[:MOST] if k >= arguments)
+    told = f"    not symbolic arrays outside have changed, and sizes of arguments alone can be so: {outside}"
+    return [told] if outside else []
 
 
 def family_calls(made):
@@ -60,14 +66,6 @@ def changing_places(types, known):
     every = [*known, *types]
     shapes = [{t[k].shape for t in every if k < len(t) and t[k] is not None} for k in range(len(types[-1]))]
     return [k for k, found in enumerate(shapes) if len(found) > 1]
-
-
-def outside_sizes(shapes, names, known, arguments):
-    """Arrays outside whose sizes have changed from call to call, as text."""
-    if not shapes:
-        return ""
-    places = changing_places([s.types for s in shapes], known)
-    return ", ".join(names[k] for k in places[:MOST] if k >= arguments)
 
 
 def span(numbers):

@@ -299,7 +299,7 @@ def test_arrays_outside_that_grow_wait_for_no_trace_either(happened, monkeypatch
     assert happened["traced"] == 2 and answered(step) == {"plain Python": 28}
     told = step.explain()
     assert "self.kept[0]: f64[2 to 29,10], self.seen: f64[2 to 29]" in told
-    assert "not symbolic arrays outside have changed, and sizes of arguments alone can be symbolic: self.kept[0]" in told
+    assert "not symbolic arrays outside have changed, and sizes of arguments alone can be so: self.kept[0]" in told
 
 
 def test_a_new_trace_names_the_array_outside_that_has_another_shape():
@@ -309,3 +309,10 @@ def test_a_new_trace_names_the_array_outside_that_has_another_shape():
     held["x"] = np.ones(5)
     assert f(1.0) == 5.0
     assert "new held['x']: f64[5] (was f64[3])" in f.explain()
+
+
+def test_a_new_trace_names_the_argument_of_another_type():
+    f = jit(lambda x, carry: x.sum() * carry)
+    f(np.ones(3), 0.0)
+    f(np.ones(3), np.float64(1.0))
+    assert "new types: carry: numpy.float64 (was float)" in f.explain()
