@@ -19,13 +19,14 @@ from ..call.fallback import left_to_python
 from ..call.inline_cache import InlineCache, named_of
 from ..call.inside_jax import InsideJax
 from ..call.kept import KeptTraces
+from ..call.leaf_groups import leaves_text
 from ..call.patience import SEEN, Patience
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import names_of
 from ..common import pytree
-from ..common.errors import UnsupportedError, message, shown, warn_fallback
+from ..common.errors import UnsupportedError, message, shown, warn_fallback, without_sizes
 from ..common.frames import function_place
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
@@ -94,7 +95,7 @@ class Compiled(Inspecting):
         )
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
-        self.warned = set()  # the texts of the Fallback warnings given
+        self.warned = set()  # the texts of the Fallback warnings given, without sizes
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience, self.kept = threading.RLock(), Patience(), KeptTraces(self)
         self.cache = cache_for(cache if debug is None else False, self)
@@ -315,6 +316,13 @@ class Compiled(Inspecting):
                 self.entries[entry.built, route.promoted, static] = route.entries[static] = found
         return route.entries[static].run_on(full, (args, kwargs))
 
+    def is_news(self, text):
+        """Whether no Fallback has said so, of arrays of these or other sizes; it is noted."""
+        text = without_sizes(text)
+        known = text in self.warned
+        self.warned.add(text)
+        return not known
+
     def reason_for(self, entry):
         """Why an entry is traced for the first time: what differs from the entries before it."""
         others = [e for e in self.entries.values() if e is not entry and e.worlds]
@@ -334,7 +342,14 @@ class Compiled(Inspecting):
                 continue
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
-        return "new argument types"
+        pairs = [(n, entry.types[i], last.types[i]) for n, i in zip(entry.names, entry.dynamic)]
+        other = [(n, f"{type_name(t)} (was {type_name(u)})") for n, t, u in pairs if t is not u]
+        return f"new types: {leaves_text(other)}" if other else "new argument types"
+
+
+def type_name(cls):
+    """What the user writes for a type, `float` or `numpy.float64`."""
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def without_values(signature):

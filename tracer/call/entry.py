@@ -35,6 +35,7 @@ from .dynamic import NewShapes
 from .fallback import Fallbacks
 from .instead import UNANSWERED, Instead
 from .kept import Recalling
+from .leaf_groups import leaves_text
 from .on_mesh import run_on_mesh
 
 MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
@@ -301,9 +302,8 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
             return "there was one, which was let go when no call had used it for long"
         here = here or next((w for w in self.old if w.serves(types)), None)
         if here is not None:
-            last = here.versions[-1]
-            changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]
-            return "new " + ", ".join(changed) if changed else "an outside array has another type"
+            changed = leaves_text([(n, f"{t} (was {u})") for n, t, u in here.changes(types, self.names)])
+            return "new " + changed if changed else "an outside array has another type"
         if self.current is not None:
             if self.current.rules != rules.in_force():
                 return "rules were stated or removed since"

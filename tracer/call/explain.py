@@ -23,12 +23,11 @@ from ..program import backend_choice, outlined
 from ..sharding.placement import Placement
 from ..values.speculate import Assumption
 from .contest import taken_types
-from .leaf_groups import grouped_leaves
+from .leaf_groups import leaves_text
 from .receipt import receipt
-from .told_sizes import size_lines, symbolic_types
+from .told_sizes import sample_text, size_lines, symbolic_types
 
 TOLD = 12  # bound: choices by value of a trace that are told
-LEAVES = 12  # bound: leaves of the arguments that are told one by one; more are put together
 READS = 16  # bound: places outside that are told one by one
 LOOPS = 12  # bound: loops that are told one by one
 LABEL = 17  # fact: columns before what a line says
@@ -102,9 +101,10 @@ def _count(compiled):
 
 def _version(number, entry, world, version):
     arguments = arguments_text(entry, version)
+    at = sample_text(version)
     lines = [
         f"  trace {number}: ({arguments})",
-        f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}",
+        f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}{at}",
     ]
     lines.append(f"    because      {version.reason}")
     if entry.static:
@@ -112,7 +112,7 @@ def _version(number, entry, world, version):
     lines += [*_outside_reads(version.captured), *_done(entry, version)]
     if isinstance(entry.compiled.device, Placement):
         lines.append(f"    devices      {entry.compiled.device.text()}: {entry.compiled.device.told(version.func)}")
-    lines += [f"    note         {note}" for note in version.captured.notes]
+    lines += [f"    note         {note}{at}" for note in version.captured.notes]
     lines.append(f"    cost         {_cost(version)}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
     if version.background is not None:
@@ -156,11 +156,6 @@ def arguments_text(entry, version):
 def static_text(entry):
     """Static arguments and their values."""
     return leaves_text([(n, shown(v)) for n, v in entry.static.items()], "=")
-
-
-def leaves_text(found, sign=": "):
-    """[(name, what it is)] as text, alike ones put together where they are many."""
-    return ", ".join(f"{n}{sign}{x}" for n, x in (found if len(found) <= LEAVES else grouped_leaves(found)))
 
 
 def read_lines(label, reads):

@@ -32,6 +32,7 @@ from ..common.errors import (
     called_outside,
     message,
     warn_fallback,
+    without_sizes,
 )
 from ..common.frames import raises_for_user
 from ..guards.foreign_objects import advice_for
@@ -181,8 +182,7 @@ class Fallbacks:
         parted = refused.parted
         if parted is None or not parted.stands_for(self.compiled.plain):
             text = told(self.compiled.name, refused.why) + advice_for(self.static)
-            if text not in self.compiled.warned:
-                self.compiled.warned.add(text)
+            if self.compiled.is_news(text):
                 warn_fallback(text)
             parted = refused.parted = self.part(refused.why)
         plain, start, traces = parted.function, time.perf_counter(), parted.traces()
@@ -199,8 +199,7 @@ class Fallbacks:
     def unsettled(self, leaves, why, given):
         """Plain Python's answer, where there is no trace as yet."""
         self.fallbacks += 1
-        if str(why) not in self.compiled.warned:
-            self.compiled.warned.add(str(why))
+        if self.compiled.is_news(str(why)):
             warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, from here on: {why}")
         start = time.perf_counter()
         try:
@@ -277,9 +276,12 @@ class Fallbacks:
 
     def lines(self):
         """What `explain` says of it."""
-        for signature, refused in self.refused.items():
+        whys = [without_sizes(str(refused.why)) for refused in self.refused.values()]
+        for k, (signature, refused) in enumerate(self.refused.items(), 1):
             arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.names, signature))
             yield f"  not compiled: ({arguments})"
+            if k < len(whys) and whys[k] == whys[k - 1]:
+                continue
             first, *rest = str(refused.why).splitlines()
             yield f"    because      {first}"
             yield from (f"               {line}" for line in rest)

@@ -53,14 +53,17 @@ class Sizing:
 
     def ends_soon(self, version, types, cost):
         """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
-        version."""
+        version. types: of its arguments and of what it takes in from outside."""
         if version not in self.plain:
             func = version.captured.func
             sure = all(times is not None and certain for times, certain in loop_trip_counts(func))
             self.plain[version] = expected(func) if sure else None
         seconds = self.plain[version]
-        size = lambda found: sum(t.size for t in found)
-        return seconds is not None and seconds * max(1.0, size(types) / max(size(version.types), 1)) <= max(cost, SHORT)
+        if seconds is None:
+            return False
+        before = sum(p.type.size for p in version.captured.func.params)
+        size = sum(types[place].size for place in version.places)
+        return seconds * max(1.0, size / max(before, 1)) <= max(cost, SHORT)
 
     def is_exact(self, types):
         """Whether a family leaves these sizes to a program of their own."""

@@ -3,8 +3,14 @@
 import re
 
 NUMBER = re.compile(r"\[(\d+)\]")
+LEAVES = 12  # bound: leaves that are told one by one; more are put together
 MOST = 12  # bound: groups that are told
 SPAN = re.compile(r"\[(\d+)(?:\.\.(\d+))?\]")
+
+
+def leaves_text(found, sign=": "):
+    """[(name, what it is)] as text, alike ones put together where they are many."""
+    return ", ".join(f"{n}{sign}{x}" for n, x in (found if len(found) <= LEAVES else grouped_leaves(found)))
 
 
 def grouped_leaves(leaves):

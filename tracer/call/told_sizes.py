@@ -1,32 +1,42 @@
 """What `explain()` says of sizes that change: who has answered which shapes, and the programs of symbolic sizes."""
 
 from ..common.terminal import several
-from .leaf_groups import grouped_leaves
+from .leaf_groups import leaves_text
+from .size_facts import shown_sizes
 
-LEAVES = 12  # bound: leaves of the arguments that are told one by one; more are put together
+MOST = 6  # bound: arrays outside that are named
 WHY = "other sizes have programs of their own"
 
 
 def size_lines(entry, here):
     """The lines of a set of traces, none where there is nothing to tell."""
-    sizing, count = here.sizing, len(entry.names)
+    sizing, names = here.sizing, [*entry.names, *here.input_names()]
     shapes = [s for s in (*here.served.values(), *here.shapes.values()) if s.by]
     families = sizing.families if sizing is not None else []
     if not shapes and not families and (sizing is None or sizing.why is None):
         return []
+    known = [v.types_with_inputs(len(names)) for v in here.versions if v.symbolic is None]
     lines = ["  sizes that change"]
     for who in sorted({who for s in shapes for who in s.by}):
         theirs = [s for s in shapes if who in s.by]
         calls = sum(s.by[who] for s in theirs)
-        which = spans([s.types[:count] for s in theirs], entry.names)
+        which = spans([s.types for s in theirs], names, known)
         lines.append(f"    answered     {several(calls, 'call')} of {several(len(theirs), 'shape')} by {who}: {which}")
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
-    if sizing is not None and sizing.why is not None and not families:
-        lines.append(f"    not symbolic {sizing.why}")
-    return lines
+    return lines if families else [*lines, *unserved_lines(sizing, shapes, names, known, len(entry.names))]
+
+
+def unserved_lines(sizing, shapes, names, known, arguments):
+    """Why there is no program of symbolic sizes."""
+    if sizing is not None and sizing.why is not None:
+        return [f"    not symbolic {sizing.why}"]
+    places = changing_places([s.types for s in shapes], known) if shapes else ()
+    outside = ", ".join(names[k] for k in places[:MOST] if k >= arguments)
+    told = f"    not symbolic arrays outside have changed, and sizes of arguments alone can be so: {outside}"
+    return [told] if outside else []
 
 
 def family_calls(made):
@@ -41,20 +51,33 @@ def family_calls(made):
     return f"{several(calls, 'call')} of {several(len(made.spent), 'size')} by one program, {ranges}{own}"
 
 
-def spans(types, names):
-    """Types of several calls as one text, `x: f64[3 to 40,64]`; leaves of which no size differs are left out."""
+def spans(types, names, known=()):
+    """Types of several calls as one text, `x: f64[3 to 40,64]`; places of which no size differs, from those of `known`
+    traces either, are left out."""
     texts = []
-    for k, name in enumerate(names):
-        columns = [span(column) for column in zip(*(t[k].shape for t in types))]
-        if any(len({t[k].shape[axis] for t in types}) > 1 for axis in range(len(columns))) or len(types) == 1:
-            texts.append((name, str(types[0][k]).partition("[")[0] + f"[{','.join(columns)}]"))
-    found = texts if len(texts) <= LEAVES else grouped_leaves(texts)
-    return ", ".join(f"{name}: {text}" for name, text in found)
+    for k in changing_places(types, known):
+        columns = [span(column) for column in zip(*(t[k].shape for t in types if k < len(t)))]
+        texts.append((names[k], str(types[-1][k]).partition("[")[0] + f"[{','.join(columns)}]"))
+    return leaves_text(texts)
+
+
+def changing_places(types, known):
+    """Places of arguments and inputs whose shapes are not one in all calls and traces."""
+    every = [*known, *types]
+    shapes = [{t[k].shape for t in every if k < len(t) and t[k] is not None} for k in range(len(types[-1]))]
+    return [k for k, found in enumerate(shapes) if len(found) > 1]
 
 
 def span(numbers):
     least, most = min(numbers), max(numbers)
     return str(least) if least == most else f"{least} to {most}"
+
+
+def sample_text(version):
+    """The sizes of the program that stands for those of all sizes, behind what is told of it; "" of another."""
+    if version.symbolic is None:
+        return ""
+    return f", at {shown_sizes(version.symbolic.family.names.sizes_of(version.types))}"
 
 
 def symbolic_types(version):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import os
+import re
 import sys
 import types
 import warnings
@@ -32,6 +33,7 @@ SPELLED = (
     type(Ellipsis),
 )
 BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
+SHAPE = re.compile(r"(?<=\w)\[[\d<=, x]*\]")
 HOME = __name__.partition(".")[0]
 
 
@@ -299,6 +301,11 @@ def _shown_file(file: str, here: str) -> str:
         return file
     found = os.path.relpath(file, here)
     return file if found.startswith(os.pardir) else found
+
+
+def without_sizes(text: str) -> str:
+    """A text in which shapes are all alike: what is said of `f64[<=340]` is said of `f64[<=254]` too."""
+    return SHAPE.sub("[]", text)
 
 
 def warn_fallback(reason: str) -> None:

@@ -88,6 +88,13 @@ class Specialisation:
         """Whether the program takes these types of arguments and inputs."""
         return all(types[place] is p.type for place, p in zip(self.places, self.captured.func.params))
 
+    def types_with_inputs(self, count):
+        """The types of its arguments and of the inputs of its set, `count` together; None of inputs that it has not."""
+        found = [*self.types, *[None] * (count - len(self.types))]
+        for place, param in zip(self.places, self.captured.func.params):
+            found[place] = param.type
+        return found
+
     def takes(self):
         """The types of its arguments and inputs."""
         return self.types, [p.type for p in self.captured.func.params]

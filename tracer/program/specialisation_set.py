@@ -42,6 +42,18 @@ class SpecialisationSet:
         """Whether any input is to be looked up at each call."""
         return any(isinstance(x, guard.Read) for x in self.inputs)
 
+    def input_names(self):
+        """What the user calls the inputs."""
+        return [x.name if isinstance(x, guard.Read) else "an outside array" for x in self.inputs]
+
+    def changes(self, types, names):
+        """[(name, type, type in the latest trace)] of the arguments and inputs of a call that have another there."""
+        last = next((v for v in reversed(self.versions) if v.symbolic is None), self.versions[-1])
+        before = last.types_with_inputs(len(types) + len(self.inputs))
+        now = [*types, *(type_of(x.get()) if isinstance(x, guard.Read) else None for x in self.inputs)]
+        found = zip([*names, *self.input_names()], now, before)
+        return [(n, t, u) for n, t, u in found if t is not None and u is not None and t is not u]
+
     def gather(self, env=None, number=None):
         """The inputs of a call, of which `env` are the draws."""
         return gathered(self.inputs, env, number)

@@ -293,3 +293,47 @@ def test_a_long_program_stays_where_xla_fails(monkeypatch, at_once):
     f, x = jit(layered), of_length(50)
     for _ in range(5):
         agree(f(x), layered(x))
+
+
+class Attending:
+    """Keeps what it has seen, in a list and an attribute that grow."""
+
+    def __init__(self):
+        self.tables = [np.linspace(0.0, 1.0, 2000).reshape(200, 10)]
+        self.kept, self.seen = [np.zeros((0, 10))], np.zeros(0)
+
+    def step(self, token):
+        x = self.tables[0][token]
+        self.kept[0] = np.concatenate([self.kept[0], x[None]])
+        self.seen = np.append(self.seen, x.sum())
+        return np.exp(self.kept[0] @ x).sum() + self.seen.mean()
+
+
+def test_arrays_outside_that_grow_wait_for_no_trace_either(happened, monkeypatch):
+    monkeypatch.setattr(families, "SHORT", 1.0)
+    monkeypatch.setattr(families, "expected", lambda func: 1e-3)
+    plain, step = Attending(), jit(Attending.step)
+    ours = Attending()
+    for k in range(30):
+        agree(step(ours, 3 * k), plain.step(3 * k))
+    agree(ours.kept, plain.kept)
+    assert happened["traced"] == 2 and answered(step) == {"plain Python": 28}
+    told = step.explain()
+    assert "self.kept[0]: f64[2 to 29,10], self.seen: f64[2 to 29]" in told
+    assert "not symbolic arrays outside have changed, and sizes of arguments alone can be so: self.kept[0]" in told
+
+
+def test_a_new_trace_names_the_array_outside_that_has_another_shape():
+    held = {"x": np.ones(3)}
+    f = jit(lambda y: held["x"].sum() * y, dynamic=False)
+    f(1.0)
+    held["x"] = np.ones(5)
+    assert f(1.0) == 5.0
+    assert "new held['x']: f64[5] (was f64[3])" in f.explain()
+
+
+def test_a_new_trace_names_the_argument_of_another_type():
+    f = jit(lambda x, carry: x.sum() * carry)
+    f(np.ones(3), 0.0)
+    f(np.ones(3), np.float64(1.0))
+    assert "new types: carry: numpy.float64 (was float)" in f.explain()

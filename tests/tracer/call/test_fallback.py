@@ -160,6 +160,19 @@ def test_it_is_said_once_with_the_line_and_the_way_out(falling_back):
     assert "not compiled: (x: f64[3])" in f.explain() and "answered     2 call(s), by plain Python" in f.explain()
 
 
+def test_it_is_said_once_of_arrays_of_all_sizes(falling_back):
+    def spread(x):
+        kept = x[x > 0]
+        return np.histogram(kept, bins=3, range=(0, 4))[0]
+
+    f = jit(spread)
+    with pytest.warns(Fallback) as told:
+        for n in range(4, 12):
+            np.testing.assert_array_equal(f(np.arange(n) - 2.0), spread(np.arange(n) - 2.0))
+    assert len(told) == 1
+    assert f.explain().count("not compiled: (x: f64[") == 3 and f.explain().count("np.histogram is not captured") == 1
+
+
 def test_other_shapes_are_tried_a_few_times(falling_back):
     traced = []
 
