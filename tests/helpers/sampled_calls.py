@@ -14,7 +14,7 @@ from wengert.tracer.program.size_free import SizeFree
 SAMPLES = [{"n": n} for n in (37, 38, 75, 101, 45, 66)]
 
 
-class Sized:
+class SampledCalls:
     """function: traced; make(rng, **sizes): arguments; transform: what is compiled, of the function."""
 
     def __init__(self, function, make, transform=lambda f: f, samples=SAMPLES, where=None, nests=False):

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 import pytest
-from random_sizes import drawn
+from random_asking import drawn
 from sized import SEEN, Sized, random_arguments
 
 from wengert.tracer.call.size_ranges import Ranges

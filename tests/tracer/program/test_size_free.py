@@ -5,7 +5,7 @@ import copy
 
 import numpy as np
 import pytest
-from sampled_calls import Sized, rows, square, vector, vectors
+from sampled_calls import SampledCalls, rows, square, vector, vectors
 
 from wengert import grad, value_and_grad
 from wengert.ir.dims import Dim
@@ -136,13 +136,13 @@ KINDS = [
 @pytest.mark.parametrize("function, make", KINDS, ids=lambda x: getattr(x, "__name__", ""))
 def test_all_sizes_are_plain_pythons(function, make):
     least = 20 if function is listed else 3  # few items are written out
-    sized = Sized(function, make)
+    sized = SampledCalls(function, make)
     sized.grow({"n": least})
     sized.check([{"n": n} for n in range(least, 81)], rtol=1e-9)
 
 
 def test_a_loop_that_data_end():
-    sized = Sized(relaxed, vector)
+    sized = SampledCalls(relaxed, vector)
     sized.grow({"n": 5})
     sized.check(SIZES[2:], rtol=1e-9)
 
@@ -151,14 +151,14 @@ def test_a_loop_that_data_end():
     (chosen, vectors), (multiplied, rows), (carried, vector), (both_stored, vectors), (normal, rows), (solved, square),
 ])  # fmt: skip
 def test_straight_lines_as_nests_of_all_sizes(function, make):
-    sized = Sized(function, make, nests=True)
+    sized = SampledCalls(function, make, nests=True)
     sized.grow({"n": 34})
     sized.check([{"n": n} for n in range(34, 102, 7)], rtol=1e-9)
     assert sized.made.nests or function is solved
 
 
 def test_derivatives_as_nests_of_all_sizes():
-    Sized(log_sum_exp, vector, grad, nests=True).check([{"n": n} for n in range(37, 102, 9)], rtol=1e-9)
+    SampledCalls(log_sum_exp, vector, grad, nests=True).check([{"n": n} for n in range(37, 102, 9)], rtol=1e-9)
 
 
 def log_sum_exp(x):
@@ -194,7 +194,7 @@ def recurrent(a):
     (log_sum_exp, vector), (differences, vector), (updated, vector), (attention, rows), (recurrent, vector),
 ])  # fmt: skip
 def test_derivatives(loss, make, transform):
-    sized = Sized(loss, make, transform)
+    sized = SampledCalls(loss, make, transform)
     sized.grow({"n": 6})
     sized.check(SIZES[3::5], rtol=1e-9)
 
@@ -208,7 +208,7 @@ def of_two(a, b):
 
 def test_two_sizes():
     make = lambda rng, n, m: (rng.standard_normal((n, m)), rng.standard_normal((m, 3)))
-    sized = Sized(of_two, make, samples=PAIRS, where={"n": (0, 0), "m": (0, 1)})
+    sized = SampledCalls(of_two, make, samples=PAIRS, where={"n": (0, 0), "m": (0, 1)})
     sized.check([{"n": n, "m": m} for n in range(7, 34, 5) for m in range(9, 39, 4) if n != m], rtol=1e-9)
     call = sized.made.call()
     a, b = make(np.random.default_rng(0), 10, 12)
@@ -219,21 +219,21 @@ def test_two_sizes():
 def test_of_two_sizes_the_order_is_that_of_the_samples():
     make = lambda rng, n, m: (rng.standard_normal(n), rng.standard_normal(m))
     samples = [{"n": n, "m": m} for n, m in ((7, 9), (11, 13), (7, 15), (20, 27), (33, 38), (25, 30))]
-    sized = Sized(lambda a, b: (a * 2.0, b * 3.0), make, samples=samples, where={"n": (0, 0), "m": (1, 0)})
+    sized = SampledCalls(lambda a, b: (a * 2.0, b * 3.0), make, samples=samples, where={"n": (0, 0), "m": (1, 0)})
     call = sized.check([{"n": 10, "m": 12}, {"n": 20, "m": 21}])
     assert call(np.ones(20), np.ones(20)) is MISS and call(np.ones(21), np.ones(20)) is MISS
 
 
 def test_a_size_is_read_where_there_is_one_more():
     make = lambda rng, n: (rng.standard_normal(n + 2), rng.standard_normal(n))
-    sized = Sized(lambda a, b: a[1:-1] + b, make)
+    sized = SampledCalls(lambda a, b: a[1:-1] + b, make)
     call = sized.check([{"n": n} for n in (37, 50, 101)])
     assert call(np.ones(36 + 2), np.ones(36)) is MISS and call(np.ones(40), np.ones(40)) is MISS
     assert "len(a0) - 2" in ast.unparse(call.function)
 
 
 def test_only_sizes_among_the_samples_are_served():
-    sized = Sized(of_sizes, vector)
+    sized = SampledCalls(of_sizes, vector)
     call = sized.made.call()
     served = lambda n, call: call(np.ones(n)) is not MISS
     assert [n for n in range(120) if served(n, call)] == [*range(37, 102)]
@@ -244,14 +244,14 @@ def test_only_sizes_among_the_samples_are_served():
 
 
 def test_sizes_have_the_remainder_of_all_samples():
-    median = Sized(lambda a: np.median(a), vector, samples=[{"n": n} for n in (37, 39, 75, 101, 45)])
+    median = SampledCalls(lambda a: np.median(a), vector, samples=[{"n": n} for n in (37, 39, 75, 101, 45)])
     median.check([{"n": n} for n in range(37, 102, 2)])
     assert median.made.call()(np.ones(40)) is MISS
     assert not median.made.agrees(median.version({"n": 40}), {"n": 40})
 
 
 def test_calls_of_others():
-    call = Sized(stored, vectors).made.call()
+    call = SampledCalls(stored, vectors).made.call()
     a, b = np.ones(40), np.ones(40)
     for given in [(a, b[1:]), (a[:, None], b), (a.astype(np.float32), b), (a, a), (a[:20], a[10:30]), (np.ones(()), b)]:
         before = copy.deepcopy(given)
@@ -264,27 +264,27 @@ def test_calls_of_others():
 ])  # fmt: skip
 def test_what_is_not_one_program(function):
     with pytest.raises(Unalike):
-        Sized(function, vector)
+        SampledCalls(function, vector)
 
 
 def test_a_sample_that_is_another_program_is_found():
     """All but the last have what the last has not: it is none that the expressions are found by."""
     with pytest.raises(Unalike):
-        Sized(lambda a: a * 2 if len(a) > 50 else a - 1, vector, samples=[{"n": n} for n in (60, 63, 75, 101, 87, 45)])
-    sized = Sized(lambda a: a * 2 if len(a) > 50 else a - 1, vector, samples=[{"n": n} for n in (60, 63, 75, 101, 87, 91)])
+        SampledCalls(lambda a: a * 2 if len(a) > 50 else a - 1, vector, samples=[{"n": n} for n in (60, 63, 75, 101, 87, 45)])
+    sized = SampledCalls(lambda a: a * 2 if len(a) > 50 else a - 1, vector, samples=[{"n": n} for n in (60, 63, 75, 101, 87, 91)])
     assert not sized.made.agrees(sized.version({"n": 45}), {"n": 45})
     assert sized.made.call()(np.ones(50)) is MISS
 
 
 def test_where_a_size_stands_is_what_the_samples_say():
-    sized = Sized(kept, vector)
+    sized = SampledCalls(kept, vector)
     versions = [sized.version({"n": n}) for n in (40, 41, 42)]
     with pytest.raises(ValueError, match="argument 0"):
         SizeFree(versions, sized.types, [{"n": n} for n in (40, 41, 43)], {"n": (0, 0)})
 
 
 def test_raw_results():
-    sized = Sized(lambda a: (a[1:] * 2.0, a), vector)
+    sized = SampledCalls(lambda a: (a[1:] * 2.0, a), vector)
     versions = [sized.version({"n": n}) for n in (40, 41, 55, 53)]
     call = size_free(versions, sized.types, [{"n": n} for n in (40, 41, 55, 53)], {"n": (0, 0)}, form=raw)
     x = np.random.default_rng(0).standard_normal(44)
@@ -294,7 +294,7 @@ def test_raw_results():
 
 def test_lines_in_the_place_of_a_call():
     """A silent function is put into the one in front, names and all."""
-    sized = Sized(lambda a, x: (x * 2.0 + len(a), a), lambda rng, n: (rng.standard_normal(n), 0.5))
+    sized = SampledCalls(lambda a, x: (x * 2.0 + len(a), a), lambda rng, n: (rng.standard_normal(n), 0.5))
     call = sized.made.call()
     assert call.silent
     space = {}
@@ -307,7 +307,7 @@ def test_lines_in_the_place_of_a_call():
 def test_statements_are_alike_at_all_sizes():
     """What is measured by the number of elements hangs on no size."""
     f = lambda a: (np.clip(a, -1.0, 1.0) + np.full((len(a), 40), 2.0).sum(1), a * 0 + 1, np.arange(len(a)) + a)
-    sized = Sized(f, vector, samples=[{"n": n} for n in (70, 77, 101, 1500, 4001, 9999)])
+    sized = SampledCalls(f, vector, samples=[{"n": n} for n in (70, 77, 101, 1500, 4001, 9999)])
     sized.check([{"n": n} for n in (71, 102, 103, 5000)])
 
 

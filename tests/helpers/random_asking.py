@@ -2,7 +2,7 @@
 helper functions, lengths in containers, objects and closures. Where a program of symbolic sizes serves a size, it gives
 what plain Python gives.
 
-python tests/helpers/random_sizes.py FIRST LAST: the seeds from FIRST to LAST - 1.
+python tests/helpers/random_asking.py FIRST LAST: the seeds from FIRST to LAST - 1.
 """
 
 import linecache

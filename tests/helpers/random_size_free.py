@@ -1,6 +1,6 @@
 """Random straight programs of arrays of changing sizes: one generated function for all sizes against plain Python.
 
-    python tests/helpers/random_sized.py 0 200 [--show] [--nests]
+    python tests/helpers/random_size_free.py 0 200 [--show] [--nests]
 
 --nests makes their straight lines nests. `outcome(seed)` is "agree", "none: why" where there is no function for all sizes, or a description
 of a difference.
