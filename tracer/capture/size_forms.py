@@ -146,7 +146,7 @@ def object_form(values, samples, where):
 # -- what is captured ------------------------------------------------------------------------------
 
 SAID = {"outs": "a result", "checks": "an error that it may raise"}
-PLAIN = ("values", "writes", "layout", "order", "relied", "heeds", "bounded", "constants", "given", "checks")
+PARTS = ("values", "writes", "layout", "order", "relied", "heeds", "bounded", "constants", "given", "checks", "outs")
 
 
 class CapturedForm:
@@ -154,17 +154,19 @@ class CapturedForm:
 
     def __init__(self, captured, samples):
         """captured: the Captured of each of the samples."""
-        first = captured[0]
-        self.first = first
-        if any(c.tree != first.tree for c in captured):
-            raise Unalike("what it returns has not one structure at all sizes")
-        self.parts = {n: common_form([getattr(c, n) for c in captured], samples, SAID.get(n, n)) for n in PLAIN}
-        self.parts["outs"] = common_form([c.outs for c in captured], samples, "a result")
-        self.one = same_outs(first.outs)
-        if any(same_outs(c.outs) != self.one for c in captured):
-            raise Unalike("results that are one object at one size are several at another")
+        self.first, self.one = captured[0], same_outs(captured[0].outs)
         for c in captured[1:]:
-            require_same_world(first, c)
+            self.require_alike(c)
+        found = {n: [getattr(c, n) for c in captured] for n in PARTS}
+        self.parts = {n: common_form(values, samples, SAID.get(n, n)) for n, values in found.items()}
+
+    def require_alike(self, captured):
+        """Refuse a trace of which more than numbers is another."""
+        if captured.tree != self.first.tree:
+            raise Unalike("what it returns has not one structure at all sizes")
+        if same_outs(captured.outs) != self.one:
+            raise Unalike("results that are one object at one size are several at another")
+        require_same_world(self.first, captured)
 
     def at(self, sizes, func):
         """The Captured of these sizes around a program."""
@@ -180,11 +182,7 @@ class CapturedForm:
         try:
             for name, form in self.parts.items():
                 common_form([form_at(form, sizes), getattr(captured, name)], [sizes, sizes], SAID.get(name, name))
-            require_same_world(self.first, captured)
-            if same_outs(captured.outs) != self.one:
-                raise Unalike("results that are one object at one size are several at another")
-            if captured.tree != self.first.tree:
-                raise Unalike("what it returns has not one structure at all sizes")
+            self.require_alike(captured)
         except Unalike as error:
             return str(error)
         return ""
