@@ -13,6 +13,7 @@ import numpy as np
 
 from ...backends.xla import dispatch, ladder
 from ...ir.amounts import in_time
+from ...ir.bounded import Limited
 from ...ir.types import type_of
 from ..common import events
 from ..program import backend_choice
@@ -44,7 +45,8 @@ class Laddered:
         self.entry, self.family, self.numpy, self.skipped = entry, family, numpy, skipped
         options = {k: v for k, v in here.options.items() if k != "raising"}
         self.ladder = ladder.Ladder(family.generic, entry.compiled.name, **options)
-        self.steps, self.known = {}, {}  # step -> StepTally; types -> (sizes, Specialisation), None of other programs
+        self.steps = {}  # step -> StepTally
+        self.known = Limited(KEPT)  # types -> (sizes, Specialisation), None of other programs
         self.estimate = EQUATION * family.generic.func.count()
 
     @classmethod
@@ -66,13 +68,12 @@ class Laddered:
         """What a call returns, MISS where it is another's."""
         leaves = given[self.skipped :]
         types = tuple(map(type_of, leaves))
-        if types not in self.known:
-            if len(self.known) >= KEPT:
-                del self.known[next(iter(self.known))]
-            self.known[types] = self.version(types)
-        if self.known[types] is None:
+        found = self.known.get(types, MISS)
+        if found is MISS:
+            found = self.known[types] = self.version(types)
+        if found is None:
             return MISS
-        sizes, version = self.known[types]
+        sizes, version = found
         raw = tuple(step.rung(leaves, sizes))
         if version.status(raw):
             return MISS
@@ -162,5 +163,3 @@ def timed(run):
         run()
         found.append(time.perf_counter() - start)
     return min(found)
-
-
