@@ -39,6 +39,7 @@ TO_VECTOR = (  # {x} an array of one axis, {y} another, {q} of two
     "{q}.var(axis=0)", "np.linalg.eigvalsh({q} @ {q}.T)", "np.einsum('ij,ij->i', {q}, {q})", "np.quantile({x}, [0.25, 0.5])",
     "np.vander({x}, 3)[:, 0]", "{x}[-3:]", "{x}[3:-3]", "np.where(np.arange(len({x})) < len({x}) // 2, {x}, s)", "np.unique(np.round({x}))",
     "np.delete({x}, 0)", "np.ediff1d({x})", "{x}.clip(-1, len({x}))",
+    "{x} * np.prod({x}.shape)", "{x} - np.prod({q}.shape)", "{x} * len({x})", "{x} / np.int64(len({x}) + 1)",
 )  # fmt: skip
 TO_ROWS = (
     "np.outer({x}, {y})", "{q}.T", "{q} * s", "{q} @ {q}.T", "{q} + {x}", "{x}[:, None] - {y}", "np.eye(len({x}))", "np.tril({q})", "{q}[1:]",
@@ -71,6 +72,7 @@ OF_SIZES = (
     "np.sqrt(np.arange(len({x})).sum())", "hash(len({x})) % 5", "len({x}) // (len({y}) + 1)", "np.int64(len({x})) * 3", "math.log2(len({x}) + 1)",
     "int(len({x}) * 0.3)", "int(np.ceil(len({x}) / 4))", "len(range(0, len({x}), 3))", "[1.0, 2.0, 3.0][len({x}) % 3]",
     "np.spacing(float(len({x})))", "len({x}) << 1", "bool(len({x}))", "len([0] * len({x}))", "round(len({x}) / 3)",
+    "np.prod({x}.shape)", "np.prod({q}.shape) // 2", "np.prod({x}.shape) - 5", "np.size({x}, 0)", "np.max({q}.shape)",
 )  # fmt: skip
 TESTS = (
     "len({x}) > 4", "len({x}) % 2 == 0", "len({x}) == len({y})", "{x}.size", "not len({x})", "{x}.shape == {y}.shape", "len({x}) in (3, 5, 8)",
@@ -128,7 +130,7 @@ class Program:
             self.new("q", r.choice([text for text in TO_ROWS if "{q}" not in text]))
         for _ in range(r.randint(1, 6)):
             self.lines += self.statement()
-        results = ", ".join(self.filled(r.choice(RESULTS)) for _ in range(r.randint(1, 3)))
+        results = ", ".join(self.filled(r.choice(RESULTS if r.random() < 0.85 else OF_SIZES)) for _ in range(r.randint(1, 3)))
         self.lines.append(f"return {results}")
         body = "".join(f"    {part}\n" for line in self.lines for part in line.split("\n"))
         self.text = f"import math\nimport numpy as np\n\ndef f(a, b, c, s):\n{body}"

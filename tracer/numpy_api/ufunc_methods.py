@@ -22,7 +22,8 @@ from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
-from ..values.sizes import Size, sized_shape
+from ..values.sized_shapes import sized_shape
+from ..values.sizes import Size
 from ..values.slicing import basic
 from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced

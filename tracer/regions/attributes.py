@@ -11,7 +11,8 @@ from ..numpy_api.registry import METHODS
 from ..values.array import Traced, TracedArray
 from ..values.asked import asking
 from ..values.mixed import Mixed
-from ..values.sizes import Size, anew, sized_shape, sized_size
+from ..values.sized_shapes import sized_shape, sized_size
+from ..values.sizes import Size, anew
 from ..values.storage import current_trace
 from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_

@@ -26,7 +26,8 @@ from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import Met, asking
 from ..values.promote import checked
-from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, sized_shape
+from ..values.sized_shapes import sized_shape
+from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
@@ -105,13 +106,18 @@ def with_numbers(f, made, args, kwargs):
     """What a call gives where Sizes become numbers, or integers of the program."""
     if isinstance(f, np.ufunc) or of_numbers(f):
         return made(*map(in_program, args), **{k: in_program(x) for k, x in kwargs.items()})
-    plain, named = [plain_sizes(x) for x in args], {k: plain_sizes(x) for k, x in kwargs.items()}
+    plain, named = [shown_as_held(x) for x in args], {k: shown_as_held(x) for k, x in kwargs.items()}
     if is_method(f) or is_of_numpy(f) and is_traced([*plain, *named.values()]):
         return made(*plain, **named)
     if is_of_numpy(f) and f in MAKING:
         return call_function(f, tuple(plain), named)
     why = f"{getattr(f, '__name__', type(f).__name__)}() is given it"
     return made(*[plain_sizes(x, why) for x in args], **{k: plain_sizes(x, why) for k, x in kwargs.items()})
+
+
+def shown_as_held(x):
+    """The number of a Size, of the kind that user code holds; Sizes in containers are shapes or indices."""
+    return np.int64(x.shown()) if type(x) is Size and x.weak is None else plain_sizes(x)
 
 
 def in_program(x):
@@ -194,7 +200,7 @@ ASKED = {np.shape, np.size}
 
 @takes(int, operator.index, math.floor, math.ceil, math.trunc)
 def int_of(x=0, /):
-    return x
+    return x.as_int()
 
 
 @takes(range)
@@ -206,9 +212,14 @@ def range_of(*bounds):
 
 @takes(np.prod)
 def product(a, **options):
-    if options or not isinstance(a, tuple | list):
+    if options or not isinstance(a, tuple | list) or not all(type(k) in (int, Size) for k in a):
         return np.prod(plain_sizes(a, "np.prod"), **options)
-    return math.prod(a)
+    return as_int64(math.prod(a))
+
+
+def as_int64(x):
+    """A size, or an int, as NumPy gives it."""
+    return size_made(x.dim, x.number, None) if type(x) is Size else np.int64(x)
 
 
 @takes(np.array, np.asarray)

@@ -14,15 +14,14 @@ import operator
 
 import numpy as np
 
-from ...ir.core import Lit
 from ...ir.dims import Dim
 from ...ir.types import Tensor
 from ..common.emit import INT64
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import TracedArray, TracedScalar, bring
-from .asked import Fact, Pin, asking
-from .storage import Storage, current_trace
+from .asked import LARGEST, Fact, Pin, asking
+from .storage import current_trace
 
 POWERS = 4  # bound: the largest power of a size that is written as a product
 
@@ -30,49 +29,17 @@ POWERS = 4  # bound: the largest power of a size that is written as a product
 # -- where sizes come from -------------------------------------------------------------------------
 
 
-def size_made(dim, number):
-    """A size as user code holds it: an int where it is one at all sizes."""
+def size_made(dim, number, weak=int):
+    """A size as user code holds it: an int where it is one at all sizes. weak: None where it is one of NumPy's."""
     dim = dim.simplified() if isinstance(dim, Dim) else dim
-    return dim if isinstance(dim, int) else Size(dim, number)
+    if isinstance(dim, int):
+        return np.int64(dim) if weak is None else dim
+    return Size(dim, number, weak)
 
 
 def anew(number):
     """An int that hangs on sizes in a way that several traces have to tell."""
     return size_made(asking().read(number), number)
-
-
-def sized_shape(x):
-    """`x.shape` of a traced array, as user code holds it."""
-    shape = x.type.shape
-    if asking() is None or not shape:
-        return shape
-    dims = known_dims(x)
-    return tuple(size_made(d, n) for d, n in zip(dims, shape, strict=True))
-
-
-def known_dims(x):
-    """What each size of a traced array is."""
-    asked, storage = asking(), x.storage
-    if x.chain or type(storage) is not Storage or storage.value.type.shape != x.type.shape:
-        return [asked.read(n) for n in x.type.shape]
-    value = outermost(storage.value)
-    if value not in asked.dims:
-        asked.dims[value] = [asked.read(n) for n in x.type.shape]
-    return asked.dims[value]
-
-
-def outermost(value):
-    """The value that a parameter of an inner trace stands for."""
-    trace = current_trace()
-    while trace is not None and not isinstance(value, Lit):
-        value = trace.given.get(value, trace.root.lifts.get(value, value))
-        trace = trace.parent
-    return value
-
-
-def sized_size(x):
-    """`x.size`."""
-    return math.prod(sized_shape(x)) if x.type.shape else 1
 
 
 def plain_sizes(x, why=None):
@@ -131,19 +98,25 @@ def arithmetic(name, of_dims):
     """A method of an operator that Dims have, and the one of its reflected form."""
     plain = getattr(operator, name)
 
+    def of_both(a, b):
+        (left, m), (right, n) = size_expression(a), size_expression(b)
+        weak, number = kind_of_both(a, b), plain(m, n)
+        if weak is None and abs(number) > LARGEST**2:
+            return with_others(plain, a, b)  # which wraps
+        return size_made(of_dims(left, right), number, weak)
+
     def forward(self, other):
-        found = size_expression(other)
-        if found is None:
-            return with_others(plain, self, other)
-        return size_made(of_dims(self.dim, found[0]), plain(self.number, found[1]))
+        return with_others(plain, self, other) if size_expression(other) is None else of_both(self, other)
 
     def reflected(self, other):
-        found = size_expression(other)
-        if found is None:
-            return with_others(plain, other, self)
-        return size_made(of_dims(found[0], self.dim), plain(found[1], self.number))
+        return with_others(plain, other, self) if size_expression(other) is None else of_both(other, self)
 
     return forward, reflected
+
+
+def kind_of_both(a, b):
+    """What arithmetic with a Size gives: int, or None for a number of NumPy's."""
+    return None if None in (getattr(a, "weak", int), getattr(b, "weak", int)) else int
 
 
 def with_others(plain, a, b):
@@ -164,9 +137,9 @@ def whole_division(plain, of_dim):
 
     def forward(self, other):
         if type(other) is int and other > 0:
-            return size_made(of_dim(self.dim, other), plain(self.number, other))
+            return size_made(of_dim(self.dim, other), plain(self.number, other), self.weak)
         if type(other) is Size and self.dim == other.dim and self.number:
-            return plain(self.number, other.number)
+            return plain(self.plain(), other.plain())
         return by_number(plain, self, other)
 
     def reflected(self, other):
@@ -205,7 +178,7 @@ def comparison(name, plain, turned, swaps):
         answer = plain(self.number, found[1])
         left, right = (found[0], self.dim) if swaps else (self.dim, found[0])
         asking().tell(Fact(left, name, right, answer is not turned))
-        return answer
+        return answer if kind_of_both(self, other) else np.bool_(answer)
 
     return method
 
@@ -216,18 +189,19 @@ def of_float(plain, size, other):
     if other == floor:
         return plain(size, floor)
     if plain in (operator.eq, operator.ne):
-        return plain is operator.ne
+        return (plain is operator.ne) if size.weak else np.bool_(plain is operator.ne)
     return size <= floor if plain in (operator.lt, operator.le) else size > floor
 
 
 class Size(TracedScalar):
-    """A Python int that hangs on sizes. dim: the expression; number: what it is in this trace."""
+    """A Python int, or with `weak` None an np.int64, that hangs on sizes. dim: the expression; number: what it is in
+    this trace."""
 
     __slots__ = ("dim", "number")
 
-    def __init__(self, dim, number):
-        self.dim, self.number = dim, number
-        self.type, self.weak = Tensor((), INT64.dtype), int
+    def __init__(self, dim, number, weak=int):
+        self.dim, self.number = dim, int(number)
+        self.type, self.weak = Tensor((), INT64.dtype), weak
 
     @property
     def _value(self):
@@ -245,7 +219,11 @@ class Size(TracedScalar):
 
     def traced(self):
         """It as an integer that the program computes with."""
-        return TracedScalar(self._value, int)
+        return TracedScalar(self._value, self.weak)
+
+    def plain(self):
+        """The number as user code would hold it."""
+        return self.number if self.weak else np.int64(self.number)
 
     def shown(self):
         """The number, which is to show in the program."""
@@ -255,7 +233,11 @@ class Size(TracedScalar):
     def pinned(self, why):
         """The mere number."""
         self.asked().tell(Pin(self.dim, self.number, why))
-        return self.number
+        return self.plain()
+
+    def as_int(self):
+        """What int() gives of it."""
+        return Size(self.dim, self.number)
 
     def known(self):
         return np.array(self.pinned("a number that Python must know"))
@@ -275,7 +257,7 @@ class Size(TracedScalar):
 
     def __pow__(self, other, modulus=None):
         if type(other) is int and 0 <= other <= POWERS and modulus is None:
-            return math.prod([self] * other)
+            return math.prod([self] * other, start=np.int64(1) if self.weak is None and not other else 1)
         if type(other) is int or modulus is not None:
             return pow(self.pinned("a power"), plain_sizes(other, "a power"), modulus)
         return with_others(operator.pow, self, other)
@@ -309,7 +291,7 @@ class Size(TracedScalar):
     __rrshift__ = lambda self, other: by_number(operator.rshift, other, self)
 
     def __neg__(self):
-        return size_made(-self.dim, -self.number)
+        return size_made(-self.dim, -self.number, self.weak)
 
     def __invert__(self):
         return -self - 1
@@ -318,24 +300,29 @@ class Size(TracedScalar):
         return self if self >= 0 else -self
 
     def __round__(self, digits=None):
-        return self if digits is None or digits >= 0 else round(self.pinned("round"), digits)
+        if digits is None:
+            return self.as_int()
+        return self if digits >= 0 else round(self.pinned("round"), digits)
 
     def __pos__(self):
         return self
 
-    __trunc__ = __floor__ = __ceil__ = __pos__
+    __trunc__ = __floor__ = __ceil__ = as_int
 
     def __bool__(self):
-        return self != 0
+        return bool(self != 0)
 
     def __index__(self):
-        return self.pinned("an index or a number that C code reads")
+        return int(self.pinned("an index or a number that C code reads"))
 
     def __hash__(self):
         return hash(self.pinned("a key of a dict or set"))
 
     def __repr__(self):
-        return str(self.pinned("text")) if asking() is not None else f"<size {self.dim}>"
+        return repr(self.pinned("text")) if asking() is not None else f"<size {self.dim}>"
+
+    def __str__(self):
+        return str(self.pinned("text")) if asking() is not None else repr(self)
 
     def __format__(self, spec):
         return format(self.pinned("text"), spec)

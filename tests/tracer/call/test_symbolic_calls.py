@@ -89,7 +89,14 @@ def result(f, *args):
         return str(error)
 
 
-@pytest.mark.parametrize("function", [softly, pairs, smooth, asked, raising, looping])
+def of_numpys_kind(x):
+    count = np.prod(x.shape)
+    whole = count // 2, count - 3, -count, round(count), int(count), abs(count), count > 8, count == len(x), type(count)
+    single = x.astype(np.float32)
+    return whole, single * count, np.where(x > 0, single, count), x[: count // 2], x.sum() / (count + 5), count**2, np.ones(count), not count
+
+
+@pytest.mark.parametrize("function", [softly, pairs, smooth, asked, raising, looping, of_numpys_kind])
 def test_values_at_sizes_in_any_order(function, options, happened):
     f = jit(function, **options)
     for n in ORDER:
