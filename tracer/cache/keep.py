@@ -70,6 +70,8 @@ class Cache:
     """What `Entry` asks: `load` before it traces, `watch` while it does, `collect` while a program is compiled, `keep`
     after its first run."""
 
+    keeps = True
+
     def __init__(self, compiled, directory):
         self.compiled, self.store = compiled, Store(directory)
 

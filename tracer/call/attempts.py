@@ -26,6 +26,7 @@ from ..guards.instances import hidden
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
+from ..program.specialisation_set import takes_now
 from ..regions.budget import limited, spend_equations
 from ..rules import rules
 from ..sharding.placement import Placement
@@ -204,8 +205,8 @@ class Attempts:
     def stored(self, types, reason):
         """The trace that was made ahead, or that another process has made and kept for these types, or None."""
         ahead, self.ahead = self.ahead, None
-        if ahead is not None and ahead.types == types and ahead.rules == rules.in_force():
-            if guard.Guard(ahead.captured.outside.reads.values()).holds():
+        if ahead is not None and ahead.rules == rules.in_force():
+            if guard.Guard(ahead.captured.outside.reads.values()).holds() and takes_now(ahead, types):
                 return ahead
         start = time.perf_counter()
         version = self.compiled.cache.load(self, types) if current_trace() is None else None

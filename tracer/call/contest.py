@@ -172,4 +172,7 @@ def expected(func, times=1):
 def instruction(eqn):
     """What tells the instruction of the user's that an equation came from."""
     source = eqn.source
-    return id(eqn) if source is None else (id(source.code), source.lasti, source.callers)
+    if source is None:
+        return id(eqn)
+    code = getattr(source, "code", None)  # a program from disk has none
+    return (*source.kept, source.callers) if code is None else (id(code), source.lasti, source.callers)

@@ -21,7 +21,7 @@ from ..common import events
 from ..guards import isolation
 from ..program import backend_choice
 from ..program.numpy_call import MISS
-from ..program.specialisation_set import SpecialisationSet
+from ..program.specialisation_set import SpecialisationSet, takes_now
 from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
@@ -175,7 +175,7 @@ class NewShapes(Generalising):
 
     def take_over(self, types, here):
         """Let the trace that has answered calls of these types be the one that is compiled."""
-        known = next((w for w in self.interpreted if w.versions[0].types == types), None)
+        known = next((w for w in self.interpreted if w.holds() and takes_now(w.versions[0], types)), None)
         if known is not None:
             self.interpreted.remove(known)
             self.ahead = known.versions[0]

@@ -18,7 +18,7 @@ from ..guards.guard import Guard
 from ..program import backend_choice
 from ..program.numpy_call import MISS, NumPyCall
 from ..program.size_free import SizeFree
-from ..program.specialisation_set import input_key
+from ..program.specialisation_set import input_key, takes_now
 from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
@@ -312,6 +312,8 @@ class Generalising:
             version = known.family.version(sizes)
         except Exception as error:  # it is traced
             here.sizing.why = f"{type(error).__name__}: {events.first_line(error)}"
+            return None
+        if not takes_now(version, types):
             return None
         version.reason, version.trace_seconds = reason, time.perf_counter() - start
         return version

@@ -174,3 +174,9 @@ class SpecialisationSet:
 
 def input_key(x):
     return x.place if isinstance(x, guard.Read) else id(x)
+
+
+def takes_now(version, types):
+    """Whether a version made elsewhere takes arguments of these types, and what lies outside in the sizes of now."""
+    inputs = zip(version.captured.inputs, version.captured.func.params[len(types) :])
+    return version.types == types and all(type_of(x.get()) is p.type for x, p in inputs if isinstance(x, guard.Read))
