@@ -26,7 +26,8 @@ from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
 from .fallback import left_to_python
-from .families import SHORT, Generalising, Sizing, asked_axes
+from .families import SHORT, Generalising, Sizing
+from .observed import asked_axes
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
@@ -89,7 +90,9 @@ class NewShapes(Generalising):
         if here is None:
             return False
         full = types if here.draws is not None else (*types, *map(type_of, here.gather()))
-        sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
+        sibling = telling(here)
+        if not differ_in_shape(full, sibling):
+            sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
         if sibling is None:
             return False
         here.sizing = here.sizing or Sizing()
@@ -126,14 +129,14 @@ class NewShapes(Generalising):
         if not self.may_be_generalised(here):
             if shape is None and self.surely_waits(here, types):
                 shape = tally(here, types)
-            if shape is not None and not shape.is_due(cost_of(here.versions[-1])):
+            if shape is not None and not shape.is_due(cost_of(telling(here))):
                 return NewShape(shape, here)
         return Untraced() if here.version(types) is None else None
 
     def surely_waits(self, here, types):
         """Whether `hold_back` would say of new types of arguments and inputs that they wait, for there is one set of
         traces and no program of all sizes: then plain Python has the call at once."""
-        sibling, compiled = here.versions[-1], self.compiled
+        sibling, compiled = telling(here), self.compiled
         alone = len(self.worlds) == 1 and not self.old and not self.refused and not here.sizing.families
         return (
             alone
@@ -190,6 +193,11 @@ def tally(here, types):
         if len(here.shapes) > KEPT:
             del here.shapes[next(iter(here.shapes))]
     return shape
+
+
+def telling(here):
+    """The version that tells what one more takes to make: the last, but for those of all sizes, which cost little."""
+    return next((v for v in reversed(here.versions) if v.symbolic is None), here.versions[-1])
 
 
 def differ_in_shape(types, version):

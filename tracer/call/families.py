@@ -8,11 +8,12 @@ of a shape that has paid is made of the family's, without a trace.
 """
 
 import itertools
+import math
 import time
 
+from ...ir import collector
 from ...ir.amounts import in_time
 from ...ir.generic import Unalike
-from ...ir.types import Tensor
 from ..common import events
 from ..guards.guard import Guard
 from ..program import backend_choice
@@ -23,11 +24,13 @@ from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
 from .laddered import FASTER, Laddered
+from .observed import as_if_changed, larger, without_small
 from .receipt import loop_trip_counts
+from .search import Later, Search
 from .size_facts import shown_sizes
-from .size_names import LEAST
 
 TRACES = 12  # bound: traces that finding a family costs, with all that is compared, as it is estimated
+BEGUN = 3  # bound: those that calls have taken before, when it begins, and is shared by more of them
 WIDER = 3  # bound: those that a larger range takes
 TIMES = 1.0  # bound: times the estimated cost that calls have taken before
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
@@ -44,6 +47,7 @@ class Sizing:
 
     def __init__(self):
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
+        self.search = None  # for a family, that calls share
         self.plain = {}  # version -> what plain Python may take for its program, None where that is not known
 
     def fitting(self, types):
@@ -82,6 +86,8 @@ class Sizing:
         calls."""
         if self.failed >= TRIES:
             return False
+        if self.search is not None and not eager:
+            return self.spent >= TIMES * self.search.due
         if eager:
             return traces == WIDER or observed >= 3 * 2**self.failed
         return self.spent >= TIMES * traces * cost * 4**self.failed
@@ -125,10 +131,7 @@ class Symbolic:
             return
         self.version.symbolic, self.version.reason = self, "sizes change from call to call"
         here.add(self.version)
-        backend_choice.switch_to_numpy(entry, here, self.version)
-        if self.version.straight is None:
-            self.free, self.why = None, "it has no function of NumPy's calls here"
-            return
+        backend_choice.stand_by(entry, here, self.version)
         self.exact = {self.sizes(v.types) for v in here.versions if not v.engine or is_deferred(v)}
         self.settle(entry, here)
 
@@ -217,6 +220,13 @@ def trace_cost(version):
     return 1.5 * (version.trace_seconds + version.pass_seconds)
 
 
+def warm_trace_cost(here, sibling):
+    """The same, told by the samples of families, where there are any: a first trace has also to find what lies in
+    caches for others."""
+    known = [s.version for s in here.sizing.families if s.version is not None]
+    return min(map(trace_cost, [sibling, *known]))
+
+
 def order_tests(orders, names):
     """Conditions that each two sizes compare as in one of the samples; none where there is one size."""
     pairs = list(itertools.combinations(names, 2))
@@ -238,14 +248,16 @@ class Generalising:
         version that tells what a trace takes."""
         if not may_be_family(here):
             return False
-        sizing, cost, eager = here.sizing, trace_cost(sibling), eager or self.compiled.dynamic is not None
+        sizing, eager = here.sizing, eager or self.compiled.dynamic is not None
+        cost = warm_trace_cost(here, sibling)
         if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
             return False
         known = sizing.fitting(types)
         if known is not None and (sizing.is_exact(types) or known.family.serves(types) is not None):
             return False
         count = len(here.versions) + len(here.served) + len(here.shapes)  # no more than will be observed
-        if known is None and not sizing.is_time(cost, TRACES, count + 1, eager):
+        traces = TRACES if sizing.failed else BEGUN
+        if known is None and not sizing.is_time(cost, traces, count + 1, eager):
             return False
         observed = self.observed(here, types)
         if types not in observed:
@@ -253,11 +265,35 @@ class Generalising:
         if known is not None:
             return self.widen(known, here, types)
         observed = [t for t in observed if sizing.fitting(t) is None]
-        if len(observed) < 2 or not sizing.is_time(cost, TRACES, len(observed), eager):
+        if len(observed) < 2 or not sizing.is_time(cost, traces, len(observed), eager):
             return False
-        made = self.generalise(here, observed, sibling) or self.generalise(here, larger(observed), sibling)
-        sizing.failed += made is None
+        made = self.searched(here, observed, sibling, eager)
         return made is not None and made.free is not None and made.family.serves(types) is not None
+
+    def searched(self, here, observed, sibling, eager):
+        """The Symbolic of calls of these types, None where there is none as yet: calls of plain Python share the search
+        for it, which takes no more than they have."""
+        sizing = here.sizing
+        if sizing.search is None or not sizing.search.holds():
+            sizing.search = Search(observed)
+        search = sizing.search
+        whole = eager or sizing.failed or not TIMES
+        search.allowed = math.inf if whole else max(sizing.spent / TIMES, search.due)
+        made = None
+        try:
+            with search:
+                if not search.larger:
+                    made = self.generalise(here, search.observed, sibling, search)
+                    search.larger, search.found = made is None, None
+                made = made or self.generalise(here, larger(search.observed), sibling, search)
+        except Later:
+            return None
+        sizing.search, sizing.spent = None, 0.0
+        sizing.failed += made is None
+        if made is not None:
+            made.seconds = search.seconds
+            self.report_family(made, "symbolic", made.seconds)
+        return made
 
     def widen(self, known, here, types):
         """Whether a family answers calls of these types from now on, which lie beyond its range."""
@@ -277,18 +313,22 @@ class Generalising:
         self.report_family(known, "wider", time.perf_counter() - start)
         return known.free is not None
 
-    def generalise(self, here, observed, sibling):
+    def generalise(self, here, observed, sibling, search):
         """The Symbolic of calls of these types, None where there is none."""
         if len(observed) < 2:
             return None
-        sizing, start = here.sizing, time.perf_counter()
-        sizing.spent = 0.0
+        sizing = here.sizing
         cost = max(sibling.first_seconds or 0.0, sibling.compile_seconds or 0.0)
-        found = self.sought(lambda: Symbolic(self, here, family(self, observed), cost), sizing)
+
+        def find():
+            if search.found is None:
+                search.settle_on(family(self, observed, search))
+            with collector.waiting():
+                return Symbolic(self, here, search.found, cost)
+
+        found = self.sought(find, sizing)
         if found is not None:
             sizing.families = [found, *sizing.families][:MOST]
-            found.seconds = time.perf_counter() - start
-            self.report_family(found, "symbolic", time.perf_counter() - start)
         return found
 
     def begin_sizes(self, here, version):
@@ -299,7 +339,8 @@ class Generalising:
         here.sizing = Sizing()
         other = as_if_changed(version.types, self.names, asked)
         if other != version.types:
-            self.generalise(here, [version.types, other], version)
+            self.searched(here, [version.types, other], version, True)
+            here.sizing.failed = 0
 
     def of_family(self, here, types, reason):
         """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
@@ -321,7 +362,7 @@ class Generalising:
     def may_be_generalised(self, here):
         """Whether a family may be looked for at the next call that none answers."""
         eager = not self.falls_back() or self.compiled.dynamic is not None
-        cost = trace_cost(here.versions[-1])
+        cost = warm_trace_cost(here, here.versions[-1])
         return may_be_family(here) and here.sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager)
 
     def sought(self, find, sizing):
@@ -329,6 +370,8 @@ class Generalising:
         start = time.perf_counter()
         try:
             return find()
+        except Later:
+            raise
         except (NoFamily, Unalike) as error:
             sizing.why = str(error)
         except Exception as error:  # a call is answered all the same
@@ -351,35 +394,3 @@ class Generalising:
     def report_family(self, made, kind, seconds):
         text = lambda: f"{'; '.join(made.family.texts())}, found in {in_time(seconds)}"
         events.report("trace", kind, text, seconds, of=self.compiled, facts=made.family.told_facts())
-
-
-def without_small(observed):
-    """Of types of several calls, those without sizes 0 and 1 where a size changes."""
-    columns = [(k, a) for k, t in enumerate(observed[0]) for a in range(t.ndim)]
-    moving = [(k, a) for k, a in columns if len({types[k].shape[a] for types in observed}) > 1]
-    return [types for types in observed if all(types[k].shape[a] >= LEAST for k, a in moving)]
-
-
-def larger(observed):
-    """Of types of several calls, the half that is larger: small sizes may lead to another program."""
-    ordered = sorted(observed, key=lambda types: sum(t.size for t in types))
-    return ordered[len(ordered) // 2 :] if len(ordered) > 3 else ordered[1:]
-
-
-def as_if_changed(types, names, asked):
-    """Types of a second call, in which sizes differ: all of two and more, equal ones alike, or the axes asked for.
-    asked: True, or ((name of an argument, axes), ...); names: of the leaves."""
-    steps, wanted = {}, dict(() if asked is True else asked)
-
-    def changed(k, axis, n):
-        axes = range(types[k].ndim) if asked is True else asked_axes(names[k], wanted)
-        if n < LEAST or axis not in [a % types[k].ndim for a in axes]:
-            return n
-        return n + steps.setdefault(n, 1 + 2 * len(steps))
-
-    return tuple(Tensor(tuple(changed(k, a, n) for a, n in enumerate(t.shape)), t.dtype) for k, t in enumerate(types))
-
-
-def asked_axes(name, wanted):
-    """The axes that are asked for of a leaf: by its own name, or that of the argument it is in."""
-    return wanted.get(name, wanted.get(name.partition("[")[0].partition(".")[0], ()))

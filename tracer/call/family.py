@@ -56,21 +56,23 @@ class NoFamily(Exception):
     """A function has no program of symbolic sizes. Its text says why."""
 
 
-def family(entry, observed):
+def family(entry, observed, search=None):
     """-> the SizeFamily of a signature's programs, of which calls of these types have been seen; NoFamily says why
-    there is none. Made within a call of the function (`Callee.__call__`), with its lock held; nothing is run."""
+    there is none. Made within a call of the function (`Callee.__call__`), with its lock held; nothing is run. search:
+    the Search, where calls share it, which raises Later."""
     if not entry.numpy or entry.cells or entry.watched:
         raise NoFamily("its arguments are jax arrays, or objects that are known by their class")
     try:
         names = SizeNames(observed)
     except NoNames as error:
         raise NoFamily(str(error)) from None
-    finder = Finder(entry, names, [kind_at(entry, k, t) for k, t in enumerate(observed[0])])
+    finder = Finder(entry, names, [kind_at(entry, k, t) for k, t in enumerate(observed[0])], search)
     try:
         made = first_family(finder)
         if any(len(residues) < k for _, k, residues in made.ranges.residues):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
+        finder.search = None
         if not all(map(made.verifies, made.between())):
             raise NoFamily("what its sizes become at some is not what they become at others")
         return made
@@ -102,8 +104,8 @@ def kind_at(entry, k, type):
 class Finder:
     """Finds sizes at which a function is one program with what it is at the last size seen."""
 
-    def __init__(self, entry, names, kinds):
-        self.entry, self.names, self.kinds = entry, names, kinds
+    def __init__(self, entry, names, kinds, search=None):
+        self.entry, self.names, self.kinds, self.search = entry, names, kinds, search
         self.samples, self.failed, self.reason, self.traces = [], [], "", 0
         self.base = names.seen[-1]
         self.above, self.below = dict.fromkeys(self.base, 0), dict.fromkeys(self.base, math.inf)  # ends, left out
@@ -165,8 +167,9 @@ class Finder:
         if self.samples and not self.has_facts(sizes):
             return False
         self.traces += 1
+        make = lambda: self.sample(sizes)
         try:
-            sample = self.sample(sizes)
+            sample = make() if self.search is None else self.search.sample_of(sizes, make)
             why = self.samples and self.unlike(sample)
         except Unsampled as error:
             why = str(error)

@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 from ...autodiff import checkpoints
+from ...ir import collector
 from ...ir.core import Func
 from ...ir.exactness import exactly
 from ...ir.pipeline import run as optimise
@@ -104,7 +105,7 @@ def sampled_trace(entry, kinds, asked):
     entry.place_constants(captured)
     seconds = time.perf_counter()
     applying = rules.applying(stated, compiled.exact)
-    with set_within(OF_ALL_SIZES, True):
+    with set_within(OF_ALL_SIZES, True), collector.waiting():
         func = optimise(
             captured.func, exact=compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded
         )

@@ -239,6 +239,15 @@ def switch_to_numpy(entry, here, version, run=None):
         begin(here, run or (written if version.straight is None else later)(entry, version))
 
 
+def stand_by(entry, here, version):
+    """The same for a version whose calls a function for the whole call answers that is made elsewhere: what it is by
+    itself is written when it is first called, hardly ever."""
+    if asked(entry) == "nests":
+        version.fused = in_nests(entry, version)
+    version.engine = "NumPy"
+    begin(here, later(entry, version))
+
+
 def begin(here, run):
     """Have the program of a set ask one more form of a version first, which says MISS of calls of others."""
     trees = here.call if isinstance(here.call, Trees) else None  # which know whose call it is, and stay in front

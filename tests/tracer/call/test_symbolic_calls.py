@@ -7,9 +7,11 @@ import pytest
 from compare import agree
 
 from wengert import grad, jit, value_and_grad
+from wengert.backends.native import build
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
 from wengert.tracer.call.laddered import Laddered
+from wengert.tracer.call.search import Search
 from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
 
@@ -264,7 +266,8 @@ def test_axes_are_checked_at_the_call():
 
 
 @pytest.mark.parametrize("native", [True, False])
-def test_machine_code_is_left_out_where_it_is_not_asked_for(native, options, happened):
+def test_machine_code_is_left_out_where_it_is_not_asked_for(native, options, happened, monkeypatch):
+    monkeypatch.setattr(build, "ENGINES", type(build.ENGINES)())  # none is there from another test
     f = jit(looping, native=native, **options)
     for n in (30, 31, 60, 45):
         agree(f(of_length(n)), looping(of_length(n)))
@@ -302,6 +305,41 @@ def test_it_is_told(options):
     assert program["arguments"] == "x: f64[n] at n = 33" and program["engine"] == "numpy"
     assert program["why"].startswith("one program for all sizes: n: x.shape[0]")
     assert [b["type"] for b in program["buffers"] if b["name"] == "x"] == ["f64[33]"]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Clocks by which each call of plain Python takes a second, and so does each trace of a search."""
+    monkeypatch.setattr(families, "BEGUN", 0)
+    monkeypatch.setattr(families, "WIDER", 0)
+    monkeypatch.setattr(Search, "taken", lambda search: float(len(search.made)))
+    took = dynamic.ShapeTally.answered
+    monkeypatch.setattr(dynamic.ShapeTally, "answered", lambda shape, who, _, sizing: took(shape, who, 1.0, sizing))
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: 1e9)
+
+
+def test_calls_share_the_search(counted, happened):
+    f, made = jit(softly), []
+    for n in range(10, 40):
+        agree(f(of_length(n)), softly(of_length(n)))
+        search = n > 10 and sizing(f).search
+        made.append(len(search.made) if search else 0)
+    assert max(b - a for a, b in zip(made, made[1:])) <= 2 and max(made) >= 5
+    assert happened["symbolic"] == 1 and happened["fallback"] >= 10
+
+
+def test_a_search_begins_anew_where_the_outside_has_changed(counted, happened, monkeypatch):
+    monkeypatch.setitem(globals(), "SCALE", 1.0)
+    f, searches = jit(lambda x: x * SCALE + np.ones(len(x)) * SCALE), []
+    for n in range(10, 16):
+        agree(f(of_length(n)), of_length(n) + 1.0)
+        searches += [sizing(f).search] if n > 12 else []
+    assert searches[-1].made and f.callee(searches[-1].holds)
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    assert not f.callee(searches[-1].holds)
+    for n in range(16, 60):
+        agree(f(of_length(n)), (of_length(n) + 1.0) * 2.0)
+    assert happened["symbolic"] == 1
 
 
 def test_costs_are_told_by_the_first_trace(monkeypatch):
