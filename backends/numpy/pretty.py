@@ -92,10 +92,10 @@ def transform(eqn, x):
 
 
 def slice_call(eqn, x):
-    """Slices as written by hand, without the whole axes at the end."""
+    """Slices as written by hand, without the whole axes at the end, or a stop behind which nothing would be taken."""
     index = []
     for n, a, b, s in zip(eqn.operands[0].type.shape, *(eqn.attrs[k] for k in ("start", "stop", "stride"))):
-        index.append(f"{a or ''}:{'' if b == n else b}{f':{s}' if s > 1 else ''}")
+        index.append(f"{a or ''}:{'' if len(range(a, n, s)) == len(range(a, b, s)) else b}{f':{s}' if s > 1 else ''}")
     while index and index[-1] == ":":
         index.pop()
     return f"{x}[{', '.join(index) or '...'}]"

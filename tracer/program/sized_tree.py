@@ -109,7 +109,8 @@ def common_tree(trees, forms):
             raise Unalike(f"there are {len(first)} parts of one size and {len(other_than(first, trees))} of another")
         return [common_tree(list(parts), forms) for parts in zip(*trees)]
     if any(t != first for t in trees):
-        raise Unalike(f"{first!r} of one size is {next(t for t in trees if t != first)!r} of another")
+        other = next(t for t in trees if t != first)
+        raise Unalike(f"`{tree_text(first)}` of one size is `{tree_text(other)}` of another")
     return first
 
 
@@ -120,6 +121,8 @@ def other_than(first, trees):
 
 
 def tree_text(node):
+    if not isinstance(node, ast.AST):  # of a part that may be left out, or a name
+        return str(node)
     try:
         return ast.unparse(node)
     except (AttributeError, ValueError, TypeError):

@@ -1,6 +1,7 @@
 """Programs of symbolic sizes answer calls of shapes that have none of their own."""
 
 import collections
+import threading
 
 import numpy as np
 import pytest
@@ -65,6 +66,10 @@ def smooth(x):
     return (np.convolve(x, [0.25, 0.5, 0.25], mode="same") ** 2).sum() if x.size else 0.0
 
 
+def thinned(x):
+    return x[::2] * 3.0, x[1::3].sum(), x[:-1:2] + 1.0, x[len(x) // 2 :]
+
+
 def asked(x):
     if len(x) % 2:
         return x[::2] * len(x)
@@ -98,7 +103,7 @@ def of_numpys_kind(x):
     return whole, single * count, np.where(x > 0, single, count), x[: count // 2], x.sum() / (count + 5), count**2, np.ones(count), not count
 
 
-@pytest.mark.parametrize("function", [softly, pairs, smooth, asked, raising, looping, of_numpys_kind])
+@pytest.mark.parametrize("function", [softly, pairs, smooth, asked, raising, looping, of_numpys_kind, thinned])
 def test_values_at_sizes_in_any_order(function, options, happened):
     f = jit(function, **options)
     for n in ORDER:
@@ -348,3 +353,71 @@ def test_costs_are_told_by_the_first_trace(monkeypatch):
     assert now.is_time(0.099, families.TRACES, 3, False) and not now.is_time(0.101, families.TRACES, 3, False)
     assert now.is_time(1.0, families.TRACES, 3, True) and not now.is_time(1.0, families.TRACES, 2, True)
     assert dynamic.UNSERVED
+
+
+def test_steps_through_an_array_are_one_function_of_numpy_calls(options):
+    f = jit(thinned, **options)
+    for n in ORDER:
+        agree(f(of_length(n)), thinned(of_length(n)))
+    (found,) = sizing(f).families
+    assert found.free is not None, found.why
+    assert found.spent
+
+
+class Layers:
+    """What methods read: attributes, in containers too, of other objects, and one that changes."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.layers = [{"w": rng.standard_normal((3, 3)), "b": rng.standard_normal(3)} for _ in range(2)]
+        self.scale, self.mean, self.seen = 2.0, None, []
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = np.tanh(x @ layer["w"] + layer["b"])
+        return x.sum(axis=0) * self.scale / len(x), np.cumsum(x[:, 0])
+
+    def compared(self, other, x):
+        return (x @ self.layers[0]["w"] - x @ other.layers[0]["w"]).max(axis=0) * x.shape[0], self is other
+
+    def centred(self, x):
+        self.mean = x.mean(axis=0)
+        return x - self.mean
+
+
+@pytest.mark.parametrize("name", ["forward", "compared", "centred"])
+def test_methods(name, options, happened):
+    method = getattr(Layers, name)
+    f, objects = jit(method, **options), [Layers(0), Layers(1)]
+    for k, n in enumerate(ORDER):
+        ours = objects[k % 2]
+        others = [objects[k % 3 == 0]] if name == "compared" else []
+        x = np.linspace(-1.0, 1.0, 3 * (n + 2)).reshape(-1, 3)
+        found, held = f(ours, *others, x), ours.mean
+        agree(found, method(ours, *others, x))
+        agree(held, ours.mean)
+        if k == 12:
+            objects[0].layers[0]["w"] = np.ones((3, 3))
+        if k == 16:
+            objects[1].scale = 3.0
+    assert (happened["symbolic"] >= 1) == (name != "centred"), sizing(f).why
+    assert name != "centred" or "stores to" in sizing(f).why
+
+
+def test_methods_on_several_threads():
+    f, objects, failures = jit(Layers.forward, dynamic=True), [Layers(k) for k in range(3)], []
+
+    def calls(k):
+        try:
+            for n in ORDER[:5] * 4:
+                x = np.linspace(-1.0, 1.0, 3 * (n + 2)).reshape(-1, 3) + k
+                agree(f(objects[k], x), Layers.forward(objects[k], x))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=calls, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == [] and f.explain().count("    symbolic ") >= 1
