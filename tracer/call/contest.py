@@ -72,8 +72,9 @@ class Contest:
         with self.entry.compiled.lock:
             front = self.entry.compiled.front
             made = front.form(self.entry, self.here, False), front.form(self.entry, self.here, True)
-            self.forms, self.lines = zip(*made)
-        return self.forms
+            forms, lines = zip(*made)
+            self.forms, self.lines = forms, lines
+        return forms  # another thread may have dropped them by now
 
     def drop_forms(self):
         """Those are of the traces, the guard and the inputs that were."""

@@ -296,3 +296,12 @@ def test_a_trace_more_has_calls_that_know_of_it(monkeypatch):
     for sign in (1, 1, -1, 1, -1, 1):
         agree(compiled(v * sign), scaled(v * sign))
     assert asked == [1, 2]
+
+
+def test_forms_that_another_thread_drops_while_they_are_made(monkeypatch):
+    """As where the contest ends between two steps of `made`."""
+    drop = lambda one, lines: one.__dict__.update(forms=None)
+    monkeypatch.setattr(contest.Contest, "lines", property(lambda one: (), drop), raising=False)
+    f = jit(lambda x: x * 2.0 + 1.0)
+    for k in range(CALLS):
+        agree(f(np.full(3, float(k))), np.full(3, 2.0 * k + 1.0))
