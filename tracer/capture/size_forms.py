@@ -155,6 +155,7 @@ class CapturedForm:
         """captured: the Captured of each of the samples."""
         first = captured[0]
         self.first = first
+        self.notes = [note for note in first.notes if all(note in c.notes for c in captured)]  # numbers of one size go
         if any(c.tree != first.tree for c in captured):
             raise Unalike("what it returns has not one structure at all sizes")
         self.parts = {n: common_form([getattr(c, n) for c in captured], samples, SAID.get(n, n)) for n in PLAIN}
@@ -168,7 +169,7 @@ class CapturedForm:
     def at(self, sizes, func):
         """The Captured of these sizes around a program."""
         made = copy.copy(self.first)
-        made.func = func
+        made.func, made.notes = func, list(self.notes)
         for name, form in self.parts.items():
             setattr(made, name, form_at(form, sizes))
         made.outs = [made.outs[k] for k in self.one]  # what is handed out as one object is one Out
