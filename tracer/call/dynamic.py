@@ -201,11 +201,13 @@ def telling(here):
 
 
 def differ_in_shape(types, version):
-    """Whether these types and those that a version takes differ in shapes alone."""
+    """Whether these types and those that a version takes differ in shapes alone. What a version draws is not among
+    these."""
     params = [p.type for p in version.captured.func.params]
-    if len(version.places) != len(params) or max(version.places, default=-1) >= len(types):
+    draws, last = version.captured.outside.draws, max(version.places, default=-1)
+    if len(version.places) != len(params) or last >= len(types) and not draws:
         return False
-    pairs = [(types[place], t) for place, t in zip(version.places, params)]
+    pairs = [(types[place], t) for place, t in zip(version.places, params) if place < len(types)]
     return all(a.dtype == b.dtype and len(a.shape) == len(b.shape) for a, b in pairs) and any(
         a is not b for a, b in pairs
     )

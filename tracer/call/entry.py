@@ -301,6 +301,8 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         if self.compiled.kept.was_let_go(self, types):
             return "there was one, which was let go when no call had used it for long"
         here = here or next((w for w in self.old if w.serves(types)), None)
+        if here is None and self.current is not None and self.current.holds():  # it draws
+            here = self.current
         if here is not None:
             changed = leaves_text([(n, f"{t} (was {u})") for n, t, u in here.changes(types, self.names)])
             return "new " + changed if changed else "an outside array has another type"

@@ -65,8 +65,9 @@ class Sizing:
         seconds = self.plain[version]
         if seconds is None:
             return False
-        before = sum(p.type.size for p in version.captured.func.params)
-        size = sum(types[place].size for place in version.places)
+        params = zip(version.places, version.captured.func.params)
+        pairs = [(types[place].size, p.type.size) for place, p in params if place < len(types)]
+        size, before = map(sum, zip(*pairs, (0, 0)))
         return seconds * max(1.0, size / max(before, 1)) <= max(cost, SHORT)
 
     def is_exact(self, types):

@@ -155,6 +155,8 @@ class CapturedForm:
     def __init__(self, captured, samples):
         """captured: the Captured of each of the samples."""
         self.first, self.one = captured[0], same_outs(captured[0].outs)
+        # numbers of one size go
+        self.notes = [note for note in self.first.notes if all(note in c.notes for c in captured)]
         for c in captured[1:]:
             self.require_alike(c)
         found = {n: [getattr(c, n) for c in captured] for n in PARTS}
@@ -171,7 +173,7 @@ class CapturedForm:
     def at(self, sizes, func):
         """The Captured of these sizes around a program."""
         made = copy.copy(self.first)
-        made.func = func
+        made.func, made.notes = func, list(self.notes)
         for name, form in self.parts.items():
             setattr(made, name, form_at(form, sizes))
         made.outs = [made.outs[k] for k in self.one]  # what is handed out as one object is one Out

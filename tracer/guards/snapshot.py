@@ -9,6 +9,8 @@ import numpy as np
 
 from ..common.compare import difference, kinds_differ
 from ..common.errors import shown
+from . import object_contents
+from .object_contents import EMPTY, own
 
 ATOMS = (
     int,
@@ -24,6 +26,19 @@ ATOMS = (
     np.generic,
     range,
 )
+
+
+class Slots(dict):
+    """What an object keeps in slots: {name: value or EMPTY}."""
+
+    def give_back(self, x):
+        """Let the object keep that again."""
+        for name, value in self.items():
+            now = own(x, name)
+            if value is EMPTY and now is not EMPTY:
+                object.__delattr__(x, name)
+            elif value is not EMPTY and now is not value:
+                object.__setattr__(x, name, value)
 
 
 class Snapshot:
@@ -61,14 +76,10 @@ class Snapshot:
                 todo += x
             elif isinstance(x, types.MethodType):
                 todo.append(x.__self__)
-            elif hasattr(x, "__dict__") and type(x).__module__.partition(".")[0] not in (
-                "builtins",
-                "numpy",
-                "jax",
-                "jaxlib",
-            ):
-                self.held[id(x)] = x, None
-                todo.append(vars(x))
+            elif type(x).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib"):
+                in_slots = {name: own(x, name) for name in object_contents.slots(type(x))}
+                self.held[id(x)] = x, Slots(in_slots)
+                todo += [*filter(lambda value: value is not EMPTY, in_slots.values()), getattr(x, "__dict__", None)]
 
     def restore(self):
         """Give everything back what it held."""
@@ -92,6 +103,8 @@ class Snapshot:
             elif isinstance(x, collections.deque):
                 x.clear()
                 x.extend(held)
+            elif type(held) is Slots:
+                held.give_back(x)
             elif held is not None and isinstance(x, list):
                 x[:] = held
             elif held is not None and isinstance(x, dict | set):
@@ -115,7 +128,7 @@ class Snapshot:
                 found = x.dtype != object and difference(held, was)
                 if found:
                     return f"afterwards the {'argument ' + names[key] if key in names else 'array'} {found}"
-            elif isinstance(x, dict):
+            elif isinstance(x, dict) or type(held) is Slots:
                 for k in {**held, **was}:
                     if k not in held or k not in was:
                         return f"afterwards {shown(k)} is set in one of them only"

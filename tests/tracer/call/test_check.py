@@ -89,6 +89,24 @@ def test_outside_state_and_generators_run_once():
     assert c.log == [1] and np.random.get_state(legacy=False)["state"]["pos"] == before
 
 
+def test_what_lies_in_slots_is_put_back():
+    class Noisy:
+        __slots__ = ("rng", "total", "late")
+
+        def __init__(self):
+            self.rng, self.total = np.random.default_rng(3), 0.0
+
+    def f(held, x):
+        held.total += x[0]
+        held.late = x.sum() + held.rng.standard_normal()
+        return x + held.total
+
+    held, other = Noisy(), Noisy()
+    for _ in range(2):
+        assert np.array_equal(jit(f, check=True)(held, X), f(other, X))
+    assert (held.total, held.late) == (other.total, other.late)
+
+
 def test_a_wrong_lowering(monkeypatch):
     monkeypatch.setitem(XLA.rules, OPS["sin"], lax.cos)
     text = fails(wave, X)

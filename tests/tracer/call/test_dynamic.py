@@ -1,6 +1,7 @@
 """A call of a new shape is answered at once, by what is there; shapes that come again are compiled when it has paid."""
 
 import collections
+import warnings
 
 import numpy as np
 import pytest
@@ -337,3 +338,23 @@ def test_a_new_trace_names_the_argument_of_another_type():
     f(np.ones(3), 0.0)
     f(np.ones(3), np.float64(1.0))
     assert "new types: carry: numpy.float64 (was float)" in f.explain()
+
+
+def test_functions_that_draw_wait_too(happened):
+    def noisy(rng, x):
+        return x + rng.standard_normal(len(x))
+
+    f, ours, theirs = jit(noisy), np.random.default_rng(0), np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(3, 30):
+            agree(f(ours, of_length(n)), noisy(theirs, of_length(n)))
+    assert happened["traced"] == 1 and answered(f) == {"plain Python": 26}
+    assert "26 shapes by plain Python: x: f64[4 to 29]" in f.explain()
+
+
+def test_a_new_trace_of_a_function_that_draws_says_why():
+    f = jit(lambda rng, x: x + rng.standard_normal(len(x)), dynamic=False)
+    for n in (3, 5):
+        f(np.random.default_rng(0), of_length(n))
+    assert "new x: f64[5] (was f64[3])" in f.explain()

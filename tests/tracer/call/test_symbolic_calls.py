@@ -421,3 +421,12 @@ def test_methods_on_several_threads():
     for thread in threads:
         thread.join()
     assert failures == [] and f.explain().count("    symbolic ") >= 1
+
+
+def test_programs_of_their_own_tell_no_numbers_of_other_sizes(monkeypatch):
+    f = value_and_grad(looping)
+    for n in (10, 13, 17):
+        f(of_length(n))
+    (found,) = sizing(f).families
+    assert any("trips" in note for note in found.family.samples[0].version.captured.notes)
+    assert not any("trips" in note for note in found.family.version({"n": 11}).captured.notes)
