@@ -155,7 +155,7 @@ class CapturedForm:
     def __init__(self, captured, samples):
         """captured: the Captured of each of the samples."""
         self.first, self.one = captured[0], same_outs(captured[0].outs)
-        # numbers of one size go
+        # notes that tell numbers of one size are left out
         self.notes = [note for note in self.first.notes if all(note in c.notes for c in captured)]
         for c in captured[1:]:
             self.require_alike(c)
