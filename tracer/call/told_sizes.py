@@ -18,7 +18,7 @@ def size_lines(entry, here):
     for who in sorted({who for s in shapes for who in s.by}):
         theirs = [s for s in shapes if who in s.by]
         calls = sum(s.by[who] for s in theirs)
-        which = spans([s.types[:count] for s in theirs], entry.names)
+        which = spans([s.types[:count] for s in theirs], entry.names) or "arrays outside have changed, no argument"
         lines.append(f"    answered     {several(calls, 'call')} of {several(len(theirs), 'shape')} by {who}: {which}")
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
