@@ -51,3 +51,4 @@ def test_the_trace_that_is_kept_for_later_is_one_for_the_lengths_of_now(monkeypa
     for n in (3, 2, 2, 2, 2, 2, 3, 3, 3, 2):
         table = of_length(n)
         agree(g(of_length(9)), np.full(9, table.sum()))
+    assert "by generated NumPy: arrays outside have changed, no argument" in str(g.explain())
