@@ -26,7 +26,7 @@ from .family import NoFamily, family
 from .laddered import FASTER, Laddered
 from .observed import as_if_changed, larger, without_small
 from .receipt import loop_trip_counts
-from .search import Later, Search
+from .search import AnotherCalls, SharedSearch
 from .size_facts import shown_sizes
 
 TRACES = 12  # bound: traces that finding a family costs, with all that is compared, as it is estimated
@@ -275,7 +275,7 @@ class Generalising:
         for it, which takes no more than they have."""
         sizing = here.sizing
         if sizing.search is None or not sizing.search.holds():
-            sizing.search = Search(observed)
+            sizing.search = SharedSearch(observed)
         search = sizing.search
         whole = eager or sizing.failed or not TIMES
         search.allowed = math.inf if whole else max(sizing.spent / TIMES, search.due)
@@ -286,7 +286,7 @@ class Generalising:
                     made = self.generalise(here, search.observed, sibling, search)
                     search.larger, search.found = made is None, None
                 made = made or self.generalise(here, larger(search.observed), sibling, search)
-        except Later:
+        except AnotherCalls:
             return None
         sizing.search, sizing.spent = None, 0.0
         sizing.failed += made is None
@@ -368,7 +368,7 @@ class Generalising:
         start = time.perf_counter()
         try:
             return find()
-        except Later:
+        except AnotherCalls:
             raise
         except (NoFamily, Unalike) as error:
             sizing.why = str(error)

@@ -59,7 +59,7 @@ class NoFamily(Exception):
 def family(entry, observed, search=None):
     """-> the SizeFamily of a signature's programs, of which calls of these types have been seen; NoFamily says why
     there is none. Made within a call of the function (`Callee.__call__`), with its lock held; nothing is run. search:
-    the Search, where calls share it, which raises Later."""
+    the SharedSearch, where calls share it, which raises AnotherCalls."""
     if not entry.numpy or entry.cells or entry.watched:
         raise NoFamily("its arguments are jax arrays, or objects that are known by their class")
     try:

@@ -13,11 +13,11 @@ from ..rules import rules
 from .sampling import Unsampled
 
 
-class Later(Exception):
+class AnotherCalls(Exception):
     """The rest of a search is another call's."""
 
 
-class Search:
+class SharedSearch:
     """observed: the types of the calls that it learns from; seconds: what it has taken; allowed: what it may take;
     found: the SizeFamily, once there is one; larger: whether it is among the larger of the sizes observed."""
 
@@ -41,12 +41,12 @@ class Search:
         return self.seconds + (0.0 if self.begun is None else time.perf_counter() - self.begun)
 
     def sample_of(self, sizes, make):
-        """What `make` gives at these sizes, or raises, made once. Later where that is for another call."""
+        """What `make` gives at these sizes, or raises, made once. AnotherCalls where that is one of another call."""
         key = tuple(sizes.items())
         if key not in self.made:
             start = time.perf_counter()
             if self.taken() + self.last > self.allowed:
-                raise Later
+                raise AnotherCalls
             try:
                 self.made[key] = make()
             except Unsampled as error:
@@ -62,7 +62,7 @@ class Search:
         long for this one."""
         self.found = family
         if 2 * self.taken() > self.allowed:
-            raise Later
+            raise AnotherCalls
 
     def holds(self):
         """Whether all is as it was when the samples were made."""

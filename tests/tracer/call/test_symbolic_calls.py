@@ -11,7 +11,7 @@ from wengert.backends.native import build
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
 from wengert.tracer.call.laddered import Laddered
-from wengert.tracer.call.search import Search
+from wengert.tracer.call.search import SharedSearch
 from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
 
@@ -305,7 +305,7 @@ def counted(monkeypatch):
     """Clocks by which each call of plain Python takes a second, and so does each trace of a search."""
     monkeypatch.setattr(families, "BEGUN", 0)
     monkeypatch.setattr(families, "WIDER", 0)
-    monkeypatch.setattr(Search, "taken", lambda search: float(len(search.made)))
+    monkeypatch.setattr(SharedSearch, "taken", lambda search: float(len(search.made)))
     took = dynamic.ShapeTally.answered
     monkeypatch.setattr(dynamic.ShapeTally, "answered", lambda shape, who, _, sizing: took(shape, who, 1.0, sizing))
     monkeypatch.setattr(dynamic, "cost_of", lambda version: 1e9)
