@@ -4,6 +4,7 @@ other."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,12 +25,14 @@ from ..values.storage import current_trace
 
 NUMBERS = (bool, int, float, complex)
 KEPT = 64  # bound: combinations of shapes whose function is kept
+HEADING = re.compile(r"\A--- .* ---$", re.MULTILINE)  # of a program among several of a text
 
 
 def from_ir(text: str | Func | Generic, functions: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """The function that a text of the IR describes, such as `print(f.ir(x))` shows; docs/ir_text.md is its grammar.
 
-    text:      a function of the IR, or the text of one; of symbolic sizes too, such as f64[n,64].
+    text:      a function of the IR, or the text of one; of symbolic sizes too, such as f64[n,64]. A first line
+               `--- ... ---`, as `f.text()` heads each program with, is passed over.
     functions: what `<name>` stands for in it, of the equations that call Python's functions; those of scipy.special
                are known.
 
@@ -57,6 +60,8 @@ def from_ir(text: str | Func | Generic, functions: Mapping[str, Any] | None = No
     """
     if not isinstance(text, str | Func | Generic):
         raise TypeError(f"from_ir takes a text or a function of the IR, got {type(text).__name__}")
+    if isinstance(text, str):
+        text = HEADING.sub("", text, count=1)
     if isinstance(text, str) and has_sizes(text):
         text = parse_generic(text, functions)
     if isinstance(text, Generic):

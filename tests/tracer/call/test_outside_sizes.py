@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import grad, jit
+from wengert import from_ir, grad, jit
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
 from wengert.tracer.program import backend_choice
@@ -52,3 +52,11 @@ def test_the_trace_that_is_kept_for_later_is_one_for_the_lengths_of_now(monkeypa
         table = of_length(n)
         agree(g(of_length(9)), np.full(9, table.sum()))
     assert "by generated NumPy: arrays outside have changed, no argument" in str(g.explain())
+
+
+def test_the_text_of_symbolic_sizes_is_read_back_with_its_heading():
+    f = jit(lambda x: np.sort(x)[::-1] * len(x), dynamic=True)
+    f(of_length(6))
+    read = from_ir(f.text("symbolic"))
+    for n in (6, 7, 40):
+        agree(read(of_length(n)), f(of_length(n)))
