@@ -53,6 +53,9 @@ NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # bound: signatures, and states of the outside values, that are tested inline
 CODES = 64  # bound: combinations of these whose code is kept
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
+# a prompt keeps there what it has shown last, and its own functions, which lead to all that it has
+KINDS = type | types.BuiltinFunctionType | types.EllipsisType | types.NotImplementedType
+OF_PYTHON = {name: x for name, x in vars(builtins).items() if isinstance(x, KINDS)}
 CACHES = weakref.WeakSet()  # all there are
 WATCHERS = []  # called with the Callee of each function that is made
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
@@ -106,7 +109,7 @@ class InlineCache:
         self.callees, self.cell = weakref.WeakSet(), compiled.cell
         self.free = ("callee", *map(variable, range(cells)))
         self.space = {
-            **vars(builtins),
+            **OF_PYTHON,
             **COMMON,
             "MISSING": MISSING,
             "slow": compiled.slow,

@@ -5,7 +5,6 @@ instance can be made anew: at every call where a function returns it (`container
 (`source.copying`).
 """
 
-import builtins
 import copyreg
 import functools
 import gc
@@ -92,8 +91,8 @@ def hidden(x):
 
 def is_opaque(x):
     """Whether an object is not looked through; what a weak proxy stands for may be there no more, and then asking it
-    anything raises. All code that was generated leads to the builtins."""
-    return type(x) in weakref.ProxyTypes or isinstance(x, OPAQUE) or x is vars(builtins)
+    anything raises."""
+    return type(x) in weakref.ProxyTypes or isinstance(x, OPAQUE)
 
 
 def held_by_function(f):

@@ -1,5 +1,6 @@
 """Functions made alike share what is traced: found by code, variables, defaults and options, and never an answer for another."""
 
+import builtins
 import gc
 import threading
 import types
@@ -46,17 +47,11 @@ TRANSFORMS = {
 
 @pytest.fixture
 def traced(monkeypatch):
-    """A list that grows by one a trace of this thread: what tests before have left to be compiled aside may be traced
-    meanwhile."""
-    made, trace, here = [], SignatureEntry.trace, threading.get_ident()
-
-    def counted(*args, **kwargs):
-        if threading.get_ident() == here:
-            made.append(None)
-        return trace(*args, **kwargs)
-
-    monkeypatch.setattr(SignatureEntry, "trace", counted)
+    """A list that grows by one a trace."""
+    made, trace = [], SignatureEntry.trace
+    monkeypatch.setattr(SignatureEntry, "trace", lambda *args, **kwargs: made.append(None) or trace(*args, **kwargs))
     return made
+
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -73,6 +68,40 @@ def test_a_pullback_leads_to_little(traced, monkeypatch):
     for _ in range(3):
         vjp(times(3.0), X)[1](1.0)
     assert len(traced) == 2
+
+
+class Prompt:
+    """What a prompt has: all that was shown."""
+
+    def __init__(self):
+        self.shown = [loss, *(object() for _ in range(20000))]
+
+    def get(self):
+        return self
+
+
+@pytest.mark.parametrize("name, held", [("_", Prompt().shown), ("_", [loss]), ("get_prompt", Prompt().get)], ids=["much", "the function", "a prompt"])
+def test_what_a_prompt_keeps_among_builtins_is_no_part_of_a_pullback(name, held, traced, monkeypatch):
+    monkeypatch.setattr(builtins, name, held, raising=False)
+    for _ in range(3):
+        vjp(loss, X)[1](1.0)
+    assert len(traced) == 2
+
+
+class Shown:
+    """What can be told to be gone."""
+
+
+def test_what_a_prompt_has_shown_last_is_not_kept_alive(monkeypatch):
+    shown = Shown()
+    monkeypatch.setattr(builtins, "_", shown, raising=False)
+    f = jit(loss)
+    f(X)
+    monkeypatch.undo()
+    gone = weakref.ref(shown)
+    del shown
+    gc.collect()
+    assert gone() is None and f(X) == 28.0
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
