@@ -220,15 +220,19 @@ class Definition(ctypes.Structure):
     """PyMethodDef"""
 
     _fields_ = [
-        ("name", ctypes.c_char_p),
+        ("name", ctypes.c_void_p),
         ("function", ctypes.c_void_p),
         ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
+        ("doc", ctypes.c_void_p),
     ]
 
 
 class Wanted(np.ndarray):
-    """The addresses that @direct looks at. holds: what has to stay as long as the function does."""
+    """The addresses that @direct looks at, and behind them the Definition of its function and what that is called:
+    Python reads it where the function goes, when the garbage collector may have emptied `holds`.
+
+    holds: what has to stay as long as the function may be called.
+    """
 
     holds = ()
 
@@ -253,13 +257,19 @@ def builtin(nest):
 def builtin_function(code, name, known, objects=()):
     """The builtin function @direct of a MachineCode, whose first argument is the array `known`; objects: those whose
     addresses these are, if they might go."""
-    definition = Definition(name.encode(), code.address("direct"), FASTCALL, None)
-    known = known.view(Wanted)
-    known.holds = definition, code, objects
+    text = name.encode() + b"\0"
+    defined, count = ctypes.sizeof(Definition) // known.itemsize, len(known)
+    memory = np.zeros(count + defined + -(-len(text) // known.itemsize), np.uintp)
+    memory[:count] = known
+    memory[count + defined :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
+    place = memory.ctypes.data + known.itemsize * count
+    Definition.from_address(place).__init__(place + ctypes.sizeof(Definition), code.address("direct"), FASTCALL, None)
+    known = memory.view(Wanted)
+    known.holds = code, objects
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
-    return make(ctypes.addressof(definition), known, None)
+    return make(place, known, None)
 
 
 def accepted(t, array):

@@ -1,6 +1,7 @@
 """Loops whose machine code generated NumPy calls: the same values, kinds, memory and errors as plain Python leaves, on arguments of every form."""
 
 import copy
+import ctypes
 import importlib.util
 import threading
 import warnings
@@ -423,6 +424,9 @@ def test_a_nest_takes_what_it_was_made_for_and_nothing_else():
     values |= {("result", 0): at, ("result", 1): total}
     good = [values[b] for b in nest.buffers]
     assert call(*good) is False and at.tolist() == [7, 7, 7, 0] and total == 6.5
+    # Python reads the definition of a function that goes, when the collector may have emptied all that this one holds
+    place = ctypes.c_void_p.from_address(id(call) + object.__basicsize__).value - call.__self__.ctypes.data
+    assert 0 < place <= call.__self__.base.nbytes - ctypes.sizeof(direct.Definition)
     others = {
         ("argument", 0): [2, np.float32(1), np.array(1.5), None, "x"], ("argument", 1): [7, np.int32(7), np.array(7)], ("argument", 2): [True, 1],
         ("argument", 4): [np.zeros((2, 3), np.float32), np.zeros((3, 2)), np.zeros((2, 3), np.float32).T, np.zeros((3, 2, 1), np.float32), [0] * 6],

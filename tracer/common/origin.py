@@ -1,7 +1,6 @@
 """Whose code it is: the user's, a library's, Python's own, or ours."""
 
 import collections.abc
-import gc
 import inspect
 import os
 import sysconfig
@@ -50,8 +49,3 @@ def is_builtin(kind):
     """Whether a type is Python's own. Classes made by `exec` in a namespace without a name say so too, but they live on
     the heap."""
     return kind.__module__ == "builtins" and not kind.__flags__ & HEAP
-
-
-def is_of_collector(code):
-    """Whether the garbage collector calls it: it may run anywhere, and is no part of the program, until it returns."""
-    return any(getattr(f, "__code__", None) is code for f in gc.callbacks)

@@ -5,6 +5,7 @@
 import abc
 import collections
 import enum
+import fractions
 import functools
 import gc
 import inspect
@@ -369,4 +370,35 @@ def test_callbacks_of_the_garbage_collector_are_no_part_of_the_program():
         gc.set_threshold(*threshold)
         gc.callbacks.remove(heard)
     assert seen
+    del LOG[before:]
+
+
+def test_destructors_that_the_garbage_collector_calls_are_no_part_of_the_program():
+    """They may be a library's, run in the midst of the user's functions, and change what those may not."""
+    gone = []
+
+    class Held:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            gone.append(fractions.Fraction(len(gone) + 1).limit_denominator(2))
+            LOG.append(number())
+
+    class Says:
+        def __format__(self, spec):
+            return "2" * len([[] for _ in range(50_000)])  # which the collector does not wait for
+
+    says, before, threshold = Says(), len(LOG), gc.get_threshold()
+    f = wg.jit(lambda x: x * len(f"{says}"))
+    gc.disable()
+    gc.set_threshold(20_000)
+    for _ in range(30):
+        Held()
+    gc.enable()
+    try:
+        np.testing.assert_array_equal(f(X), X * 50_000)
+    finally:
+        gc.set_threshold(*threshold)
+    assert len(gone) == 30
     del LOG[before:]
