@@ -227,14 +227,29 @@ class Definition(ctypes.Structure):
     ]
 
 
+WORD = ctypes.sizeof(ctypes.c_void_p)
+WORDS = ctypes.sizeof(Definition) // WORD  # bound: of a Definition
+
+
 class Wanted(np.ndarray):
-    """The addresses that @direct looks at, and behind them the Definition of its function and what that is called:
-    Python reads it where the function goes, when the garbage collector may have emptied `holds`.
+    """The addresses that @direct looks at, `count` of them, and behind them the Definition of its function and what
+    that is called: Python reads it where the function goes, when the garbage collector may have emptied `holds`.
 
     holds: what has to stay as long as the function may be called.
     """
 
-    holds = ()
+    count, holds = 0, ()
+
+
+def wanted_objects(addresses, name):
+    """A Wanted of these, for a function of this name."""
+    text, count = name.encode() + b"\0", len(addresses)
+    memory = np.zeros(count + WORDS + -(-len(text) // WORD), np.uintp)
+    memory[:count] = addresses
+    memory[count + WORDS :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
+    found = memory.view(Wanted)
+    found.count = count
+    return found
 
 
 # (name of machine code, what each object is to be, what profilers call it) -> its function, as long as somebody has it:
@@ -250,22 +265,17 @@ def builtin(nest):
         code = machine_code(text)
         key = code.name, tuple(map(id, found)), nest_name(nest.place)
         if (call := MADE.get(key)) is None:
-            call = MADE[key] = builtin_function(code, key[2], np.array(key[1], np.uintp), found)
+            call = MADE[key] = builtin_function(code, wanted_objects(key[1], key[2]), found)
         return call
 
 
-def builtin_function(code, name, known, objects=()):
-    """The builtin function @direct of a MachineCode, whose first argument is the array `known`; objects: those whose
+def builtin_function(code, known, objects=()):
+    """The builtin function @direct of a MachineCode, whose first argument is the Wanted `known`; objects: those whose
     addresses these are, if they might go."""
-    text = name.encode() + b"\0"
-    defined, count = ctypes.sizeof(Definition) // known.itemsize, len(known)
-    memory = np.zeros(count + defined + -(-len(text) // known.itemsize), np.uintp)
-    memory[:count] = known
-    memory[count + defined :].view(np.uint8)[: len(text)] = np.frombuffer(text, np.uint8)
-    place = memory.ctypes.data + known.itemsize * count
-    Definition.from_address(place).__init__(place + ctypes.sizeof(Definition), code.address("direct"), FASTCALL, None)
-    known = memory.view(Wanted)
     known.holds = code, objects
+    place = known.ctypes.data + WORD * known.count
+    made = Definition.from_address(place)
+    made.name, made.function, made.flags = place + WORD * WORDS, code.address("direct"), FASTCALL
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )

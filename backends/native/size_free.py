@@ -29,13 +29,11 @@ in between is concluded from its being so at both ends: what a compiler decides 
 import functools
 import math
 
-import numpy as np
-
 from ...ir.dims import Dim
 from ...ir.sample import Unalike
 from .build import LOCK, has_symbol, machine_code
 from .debug_lines import asked_for, nest_name
-from .direct import UNLOCKED, accepted, builtin_function, in_order
+from .direct import UNLOCKED, accepted, builtin_function, in_order, wanted_objects
 from .interrupts import ROW
 from .legal import emitted
 from .nest import ON_STACK
@@ -129,7 +127,7 @@ class SizeFreeNest:
             self.residues.append((values[0] % step, step))
             known += [id(int), min(values), max(values)]
         known += [id(x) for t, array in self.nest.kinds() for x in accepted(t, array)]
-        return np.array(known, np.uintp)
+        return wanted_objects(known, nest_name(self.nest.place))
 
     def all_conditions(self):
         """The Dims that are to be no less than 0."""
@@ -242,7 +240,7 @@ class SizeFreeNest:
         if missing:
             raise Unalike(f"this Python shows no {missing[0]}")
         with LOCK:
-            return builtin_function(machine_code(self.text()), nest_name(self.nest.place), self.known)
+            return builtin_function(machine_code(self.text()), self.known)
 
     def __call__(self, *objects):
         return self.function(*objects)

@@ -440,7 +440,8 @@ def test_lines_of_the_user():
     assert "!DILocation" not in one.text(lines=False)
     text, line = one.text(lines=True), running.__code__.co_firstlineno
     assert f"line: {line + 2}" in text and 'name: "nest running test_size_free.py' in text
-    call = native.direct.builtin_function(native.build.machine_code(text), "running", one.known)
+    known = native.direct.wanted_objects(one.known[: one.known.count], "running")
+    call = native.direct.builtin_function(native.build.machine_code(text), known)
     x = np.arange(12.0)
     assert call(12, x) is False and call.__name__ == "running"
     assert "running test_size_free.py" in one.function.__name__

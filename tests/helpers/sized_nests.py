@@ -116,7 +116,7 @@ def looked_at(one):
     made = "".join([COUNT, head, brace, allocated, "\n".join(lines), end, after])
     code = build.machine_code(made)
     count = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("count"))
-    return direct.builtin_function(code, "looked at", one.known), count
+    return direct.builtin_function(code, direct.wanted_objects(one.known[: one.known.count], "looked at")), count
 
 
 def guarded(function):

@@ -18,7 +18,6 @@ Functions that share a Compiled have their code in common, and differ in what it
 of the user's function. A new one begins with what was met last; one that keeps missing gets code of its own.
 """
 
-import builtins
 import itertools
 import types
 import weakref
@@ -40,7 +39,7 @@ from ..program.trace_tree import Untraced
 from ..rules import rules
 from .callee import Callee
 from .inline_hit import Hit, front_code
-from .inline_names import COMMON, LineNames
+from .inline_names import COMMON, OF_PYTHON, LineNames
 
 
 class MISSING:
@@ -53,9 +52,6 @@ NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # bound: signatures, and states of the outside values, that are tested inline
 CODES = 64  # bound: combinations of these whose code is kept
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
-# a prompt keeps there what it has shown last, and its own functions, which lead to all that it has
-KINDS = type | types.BuiltinFunctionType | types.EllipsisType | types.NotImplementedType
-OF_PYTHON = {name: x for name, x in vars(builtins).items() if isinstance(x, KINDS)}
 CACHES = weakref.WeakSet()  # all there are
 WATCHERS = []  # called with the Callee of each function that is made
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity

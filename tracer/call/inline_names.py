@@ -6,13 +6,18 @@ that were running when it traced, for its tracebacks. So lines that are gone are
 when many others have been buried since, and no thread is running code that names them.
 """
 
+import builtins
 import collections
 import sys
+import types
 
 from ...backends.xla import hosted, waiting
 from ..guards.guard import alike, contents, of_class, snapshot, state
 
 BURIED = 8  # bound: lines that are gone whose names are there
+# a prompt keeps there what it has shown last, and its own functions, which lead to all that it has
+KINDS = type | types.BuiltinFunctionType | types.EllipsisType | types.NotImplementedType
+OF_PYTHON = {name: x for name, x in vars(builtins).items() if isinstance(x, KINDS)}
 # what the tests and launches of all lines name by one name each
 COMMON = {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state, "of_class": of_class}
 COMMON |= {"heard": waiting.heard, "original": hosted.original}
