@@ -1,10 +1,10 @@
 """How a leaf of a result is come by, as JSON: a result of the program or an argument, and the views that lead from
 it."""
 
-from ..capture.handover import ARRAY, FREEZE, SCALAR, Located, Out, Row
+from ..cache.record import KINDS
+from ..capture.handover import ARRAY, FREEZE, Located, Out, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
 
-KINDS = {ARRAY: ARRAY, SCALAR: SCALAR, "float": float, "complex": complex, "int": int, "bool": bool}
 NAMES = {kind: name for name, kind in KINDS.items()}
 SHAPED = {"reshape": Reshape, "repeat": Repeat, "padded": Padded, "permute": Permute}
 SLICE = ("slice", "ellipsis", "new axis")
