@@ -7,12 +7,14 @@ import math
 import operator
 from fractions import Fraction
 
-from ...ir.dims import Dim, Quotient, fit
+from ...ir.dims import Dim, Quotient, fit, is_whole_everywhere
 from ..values.asked import Fact, Pin
+from .shape_relations import is_told_by_ranges, related_sizes
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
 SPELLED = {("<", False): ">=", ("<=", False): ">", ("==", False): "!="}
+FARTHEST_TURN = 256  # bound: of the sizes at which a polynomial is computed to know where it is least
 TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -49,9 +51,10 @@ def difference(a, b):
     """Why two traces did not ask the same of sizes; None where they did."""
     x, y = a.asked, b.asked
     mine, other = [e.key() for e in x.events], [e.key() for e in y.events]
-    if mine == other and len(x.reads) == len(y.reads):
-        return None
     where = f"at {shown_sizes(a.sizes)} and at {shown_sizes(b.sizes)}"
+    if mine == other and len(x.reads) == len(y.reads):
+        alike = [r.what for r in x.relations] == [r.what for r in y.relations]
+        return None if alike else f"it makes other arrays {where}"
     for k, (p, q) in enumerate(zip(mine, other)):
         if p != q:
             event = x.events[k]
@@ -90,10 +93,46 @@ def resolved_facts(samples):
     return list(found.values())
 
 
+def facts_of_shapes(samples):
+    """[Fact] of what decides within handlers, and in rules of equations, where the ranges of sizes do not tell it.
+    Unresolved likewise."""
+    known = {name: Dim.of(d) for name, d in reads_of(samples).items() if d is not None}
+    put = lambda dim: substituted(dim, known)
+    found = {}
+    for what, left, right, outcomes in related_sizes(samples, put):
+        if left is None or right is None:
+            raise Unresolved("an array that it makes has a size that is no expression of the arguments' sizes")
+        facts = [f for d in (left, right) for f in wholeness(d)]
+        if not is_told_by_ranges(left - right):
+            facts.append(Fact(left, *("==", right, True) if what == "equal" else order_fact(right, *outcomes[0])))
+        for fact in facts:
+            if always_holds(fact):
+                continue
+            if any(COMPARE[fact.name](m, n) is not fact.holds for m, n in outcomes if fact.right is right):
+                raise Unresolved(f"whether {shown_fact(fact)} decides what it makes")
+            found[shown_fact(fact)] = fact
+    return list(found.values())
+
+
+def order_fact(right, m, n):
+    """What says of two numbers which is larger: the rest of a Fact."""
+    return ("==", right, True) if m == n else ("<", right, True) if m < n else ("<=", right, False)
+
+
+def wholeness(dim):
+    """The fact that a Dim with fractions is whole, where its range does not tell that."""
+    scale = math.lcm(*(c.denominator for c in dim.terms.values()))
+    if scale == 1 or is_told_by_ranges(dim) or is_whole_everywhere(dim):
+        return []
+    return [Fact(dim * scale % scale, "==", Dim.of(0), True)]
+
+
 def moduli(samples):
     """{(name, number)}: the remainders of names by which sizes are told apart that show in the programs."""
     known = {name: Dim.of(d) for name, d in reads_of(samples).items() if d is not None}
-    dims = [substituted(d, known) for d in samples[0].asked.used] + [*known.values()]
+    put = lambda dim: substituted(dim, known)
+    dims = [*map(put, samples[0].asked.used), *known.values()]
+    dims += [d for _, *sides, _ in related_sizes(samples, put) for d in sides if d is not None]
     return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names}
 
 
@@ -119,9 +158,24 @@ def dim_bounds(dim):
     rest = {m: c for m, c in dim.terms.items() if m}
     if not all(isinstance(u, str) for m in rest for u in m):
         return -math.inf, math.inf
+    if len(dim.names) == 1:
+        return polynomial_bounds(dim)
     end = dim.terms.get((), Fraction(0)) + sum(c * LEAST ** len(m) for m, c in rest.items())
     low = end if all(c > 0 for c in rest.values()) else -math.inf
     return low, end if all(c < 0 for c in rest.values()) else math.inf
+
+
+def polynomial_bounds(dim):
+    """The same of a polynomial of one name, which beyond Cauchy's bound for the roots of its derivative only rises or
+    only falls."""
+    degree = max(map(len, dim.terms))
+    leading = next(c for m, c in dim.terms.items() if len(m) == degree)
+    steep = (abs(c * len(m) / (leading * degree)) for m, c in dim.terms.items())
+    last = LEAST + math.ceil(max(steep))
+    if last > FARTHEST_TURN:
+        return -math.inf, math.inf
+    values = [sum(c * n ** len(m) for m, c in dim.terms.items()) for n in range(LEAST, last + 1)]
+    return (min(values), math.inf) if leading > 0 else (-math.inf, max(values))
 
 
 def fact_holds(fact, sizes):

@@ -27,7 +27,7 @@ from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import Met, asking
 from ..values.promote import checked
 from ..values.sized_shapes import sized_shape
-from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made
+from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made, tell_numbers
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
@@ -68,6 +68,9 @@ def is_with_hooks(f, made):
 def called_with_sizes(f, made, /, *args, **kwargs):
     given = [*args, *kwargs.values()]
     sized = any(map(has_sizes, given))
+    if sized and (is_of_numpy(f) or is_method(f)) and not isinstance(f, np.ufunc) and not isinstance(f, type):
+        owner = getattr(f, "__self__", None)
+        tell_numbers(given, [x.type.shape for x in (*given, owner) if isinstance(x, TracedArray)])
     stand_in = stand_in_for(f) if sized or f in ASKED else None
     if stand_in is not None:
         return stand_in(*args, **kwargs)
