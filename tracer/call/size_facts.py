@@ -14,6 +14,18 @@ from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
 SPELLED = {("<", False): ">=", ("<=", False): ">", ("==", False): "!="}
+ORDERS = {
+    frozenset(signs): facts
+    for signs, facts in [
+        ((-1,), [("<", True)]),
+        ((0,), [("==", True)]),
+        ((1,), [("<=", False)]),
+        ((-1, 0), [("<=", True)]),
+        ((0, 1), [("<", False)]),
+        ((-1, 1), [("==", False)]),
+        ((-1, 0, 1), []),
+    ]
+}
 FARTHEST_TURN = 256  # bound: of the sizes at which a polynomial is computed to know where it is least
 TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
@@ -102,21 +114,18 @@ def facts_of_shapes(samples):
     for what, left, right, outcomes in related_sizes(samples, put):
         if left is None or right is None:
             raise Unresolved("an array that it makes has a size that is no expression of the arguments' sizes")
-        facts = [f for d in (left, right) for f in wholeness(d)]
-        if not is_told_by_ranges(left - right):
-            facts.append(Fact(left, *("==", right, True) if what == "equal" else order_fact(right, *outcomes[0])))
-        for fact in facts:
-            if always_holds(fact):
-                continue
-            if any(COMPARE[fact.name](m, n) is not fact.holds for m, n in outcomes if fact.right is right):
-                raise Unresolved(f"whether {shown_fact(fact)} decides what it makes")
-            found[shown_fact(fact)] = fact
+        names = [] if is_told_by_ranges(left - right) else [("==", True)] if what == "equal" else order_of(outcomes)
+        facts = [Fact(left, name, right, holds) for name, holds in names]
+        facts += [f for d in (left, right) for f in wholeness(d)]
+        found |= {shown_fact(f): f for f in facts if not always_holds(f)}
     return list(found.values())
 
 
-def order_fact(right, m, n):
-    """What says of two numbers which is larger: the rest of a Fact."""
-    return ("==", right, True) if m == n else ("<", right, True) if m < n else ("<=", right, False)
+def order_of(outcomes):
+    """[(name, holds)] of the Fact that pairs of numbers have in common: programs are alike for each order that they
+    have."""
+    signs = {(m > n) - (m < n) for m, n in outcomes}
+    return ORDERS[frozenset(signs)]
 
 
 def wholeness(dim):
