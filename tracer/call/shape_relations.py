@@ -3,8 +3,13 @@ makes, those that no result needs too, which the optimised program does not show
 
 from __future__ import annotations
 
+import math
+
 from ...ir.dims import Dim, Quotient, fit
 from ...ir.walk import every_equation
+
+REMEMBERED = 1 << 12  # bound: of what is remembered of numbers at samples
+FITS = {}  # (numbers, samples) -> what `fit` gives
 
 
 def tell_shapes(asked, func):
@@ -13,7 +18,7 @@ def tell_shapes(asked, func):
         for r in eqn.results:
             asked.array(r.type.shape)
         if eqn.op.name == "reshape":
-            asked.relate("equal", eqn.operands[0].type.size, eqn.results[0].type.size)
+            asked.relate("equal", eqn.operands[0].type.shape, eqn.results[0].type.shape)
         elif eqn.op.name == "concatenate":
             axis = eqn.attrs["axis"]
             total = sum(x.type.shape[axis] for x in eqn.operands)
@@ -28,27 +33,48 @@ def related_sizes(samples, put):
     """{(what, left, right, outcomes)} of the Relations of samples, each side as a Dim of names; a side is None where it
     is no expression of them. put: what a Dim is in which sizes were read."""
     at = [s.sizes for s in samples]
-    known = {}
 
-    def expression(numbers, sides):
+    key = tuple(tuple(sizes.items()) for sizes in at)
+
+    def expression(numbers):
+        found = fitted(numbers, at, key)
+        return None if found is None else Dim.of(found)
+
+    def side(sides):
         if isinstance(sides[0], Dim):
             found = put(sides[0])
             return found if found.names <= at[0].keys() else None
-        if numbers not in known:
-            found = fit(numbers, at)
-            known[numbers] = None if found is None else Dim.of(found)
-        return known[numbers]
+        if isinstance(sides[0], int):
+            return expression(sides)
+        if len(set(map(len, sides))) > 1:
+            return None
+        factors = [expression(numbers) for numbers in zip(*sides, strict=True)]
+        return None if None in factors else math.prod(factors, start=Dim.of(1))
 
     columns = {}
     for row in zip(*(s.asked.relations for s in samples), strict=True):
-        left, right = (tuple(getattr(r, k) for r in row) for k in ("m", "n"))
-        key = (row[0].what, left, right, row[0].left if isinstance(row[0].left, Dim) else None)
-        columns.setdefault(key, row)
-    found = []
-    for (what, left, right, _), row in columns.items():
-        sides = expression(left, [r.left for r in row]), expression(right, [r.right for r in row])
-        found.append((what, *sides, list(zip(left, right))))
-    return found
+        sides = tuple(tuple(side) for side in zip(*((r.left, r.right) for r in row)))
+        columns.setdefault((row[0].what, *sides), row)
+    return [(what, side(left), side(right), [(r.m, r.n) for r in row]) for (what, left, right), row in columns.items()]
+
+
+def fitted(numbers, at, key):
+    """`fit`, remembered: one more sample, at which what is known holds, tells nothing else. key: the samples."""
+    if (numbers, key) not in FITS:
+        found = FITS.get((numbers[:-1], key[:-1]))
+        if found is None or number_at(Dim.of(found), at[-1]) != numbers[-1]:
+            found = fit(numbers, at)
+        if len(FITS) >= REMEMBERED:
+            FITS.clear()
+        FITS[numbers, key] = found
+    return FITS[numbers, key]
+
+
+def number_at(dim, sizes):
+    try:
+        return dim.at(sizes)
+    except ArithmeticError:  # it is not whole there
+        return None
 
 
 def is_told_by_ranges(rest):

@@ -7,9 +7,9 @@ import math
 import operator
 from fractions import Fraction
 
-from ...ir.dims import Dim, Quotient, fit, is_whole_everywhere
+from ...ir.dims import Dim, Quotient, is_whole_everywhere
 from ..values.asked import Fact, Pin
-from .shape_relations import is_told_by_ranges, related_sizes
+from .shape_relations import fitted, is_told_by_ranges, related_sizes
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
@@ -51,12 +51,9 @@ def substituted(dim, known):
 def reads_of(samples):
     """{`r0`: what it is} of sizes that were read; None for what no expression is."""
     at = [s.sizes for s in samples]
-    seen, found = {}, {}
-    for k, numbers in enumerate(zip(*(s.asked.reads for s in samples), strict=True)):
-        if numbers not in seen:
-            seen[numbers] = fit(numbers, at)
-        found[f"r{k}"] = seen[numbers]
-    return found
+    key = tuple(tuple(sizes.items()) for sizes in at)
+    reads = enumerate(zip(*(s.asked.reads for s in samples), strict=True))
+    return {f"r{k}": fitted(numbers, at, key) for k, numbers in reads}
 
 
 def difference(a, b):
@@ -114,14 +111,15 @@ def facts_of_shapes(samples):
     for what, left, right, outcomes in related_sizes(samples, put):
         if left is None or right is None:
             raise Unresolved("an array that it makes has a size that is no expression of the arguments' sizes")
-        names = [] if is_told_by_ranges(left - right) else [("==", True)] if what == "equal" else order_of(outcomes)
+        names = [("==", True)] if what == "equal" else facts_of_order(outcomes)
+        names = [] if is_told_by_ranges(left - right) else names
         facts = [Fact(left, name, right, holds) for name, holds in names]
         facts += [f for d in (left, right) for f in wholeness(d)]
         found |= {shown_fact(f): f for f in facts if not always_holds(f)}
     return list(found.values())
 
 
-def order_of(outcomes):
+def facts_of_order(outcomes):
     """[(name, holds)] of the Fact that pairs of numbers have in common: programs are alike for each order that they
     have."""
     signs = {(m > n) - (m < n) for m, n in outcomes}
@@ -189,7 +187,10 @@ def polynomial_bounds(dim):
 
 def fact_holds(fact, sizes):
     """Whether what a fact says is so at these sizes."""
-    return COMPARE[fact.name](fact.left.at(sizes), fact.right.at(sizes)) is fact.holds
+    try:
+        return COMPARE[fact.name](fact.left.at(sizes), fact.right.at(sizes)) is fact.holds
+    except ArithmeticError:  # there is no such size
+        return False
 
 
 def told_already(sample):

@@ -59,8 +59,9 @@ class Met:
 
 
 class Relation:
-    """Two sizes, each an int of this trace or a Dim, whose order or equality decides whether code without Sizes raises,
-    or what it gives. what: "order" or "equal", and what else must be the same in all traces; m, n: their numbers."""
+    """Two sizes, each an int of this trace, a shape, or a Dim, whose order or equality decides whether code without
+    Sizes raises, or what it gives. what: "order" or "equal", and what else must be the same in all traces; m, n: their
+    numbers."""
 
     __slots__ = ("left", "m", "n", "right", "what")
 
@@ -101,23 +102,26 @@ class SizesAsked:
         self.tell(Met("shape", shape))
 
     def relate(self, what, left, right):
-        """Code without Sizes may decide by two sizes: ints."""
-        self.relations.append(Relation(what, left, left, right, right))
+        """Code without Sizes may decide by two sizes: ints, or shapes, of which the products are meant."""
+        of = lambda x: math.prod(x) if type(x) is tuple else x
+        self.relations.append(Relation(what, left, of(left), right, of(right)))
 
     def array(self, shape):
         """An array is made: whether it has no elements, one, or several along an axis may decide."""
         for n in shape:
             self.relate("order", n, 1)
 
-    def window(self, before, after):
-        """A view is made of another shape, which shows in no program until it is read."""
+    def window(self, before, after, rearranges):
+        """A view is made of another shape, which shows in no program until it is read. rearranges: whether it has all
+        elements, in other axes."""
         self.array(after)
-        self.relate("order", math.prod(after), math.prod(before))
+        if rearranges:
+            self.relate("equal", before, after)
 
     def number(self, size, shapes):
         """Code without Sizes is given the number of a Size, beside arrays of these shapes."""
-        sign = (size.number > 0) - (size.number < 0)
-        self.relations.append(Relation(f"order {sign}", size.dim, size.number, 0, 0))
+        sign = "negative" if size.number < 0 else "none"  # so that none is at the end of a range, not within it
+        self.relations.append(Relation(f"order, {sign}", size.dim, size.number, 0, 0))
         for n in dict.fromkeys([1, *(n for shape in shapes for n in shape)]):
             self.relations.append(Relation("order", size.dim, size.number, n, n))
 

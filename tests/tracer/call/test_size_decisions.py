@@ -292,7 +292,7 @@ def test_what_numpy_does_of_more(shapes, k, expression, needed):
 @pytest.mark.parametrize(
     "shapes, k, expression, fact",
     [
-        ("n", "(len(x) - 20) ** 2 - 4", "np.zeros(k)", "n*n - 40*n + 396 > 0"),
+        ("n", "(len(x) - 20) ** 2 - 4", "np.zeros(k)", "n*n - 40*n + 396 >"),
         ("n,m", "0", "x.reshape(-1, 3)", "% 3 == 0"),
         ("n", "len(x) // 4", "x[: 4 * k].reshape(k, -1)", ""),
         ("m;n", "len(y)", "x.take([k - 2])", "< m"),
