@@ -37,7 +37,7 @@ def related_sizes(samples, put):
     key = tuple(tuple(sizes.items()) for sizes in at)
 
     def expression(numbers):
-        found = fitted(numbers, at, key)
+        found = fit_remembered(numbers, at, key)
         return None if found is None else Dim.of(found)
 
     def side(sides):
@@ -58,11 +58,11 @@ def related_sizes(samples, put):
     return [(what, side(left), side(right), [(r.m, r.n) for r in row]) for (what, left, right), row in columns.items()]
 
 
-def fitted(numbers, at, key):
+def fit_remembered(numbers, at, key):
     """`fit`, remembered: one more sample, at which what is known holds, tells nothing else. key: the samples."""
     if (numbers, key) not in FITS:
         found = FITS.get((numbers[:-1], key[:-1]))
-        if found is None or number_at(Dim.of(found), at[-1]) != numbers[-1]:
+        if found is None or whole_at(Dim.of(found), at[-1]) != numbers[-1]:
             found = fit(numbers, at)
         if len(FITS) >= REMEMBERED:
             FITS.clear()
@@ -70,7 +70,7 @@ def fitted(numbers, at, key):
     return FITS[numbers, key]
 
 
-def number_at(dim, sizes):
+def whole_at(dim, sizes):
     try:
         return dim.at(sizes)
     except ArithmeticError:  # it is not whole there

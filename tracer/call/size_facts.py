@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ...ir.dims import Dim, Quotient, is_whole_everywhere
 from ..values.asked import Fact, Pin
-from .shape_relations import fitted, is_told_by_ranges, related_sizes
+from .shape_relations import fit_remembered, is_told_by_ranges, related_sizes
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
@@ -53,7 +53,7 @@ def reads_of(samples):
     at = [s.sizes for s in samples]
     key = tuple(tuple(sizes.items()) for sizes in at)
     reads = enumerate(zip(*(s.asked.reads for s in samples), strict=True))
-    return {f"r{k}": fitted(numbers, at, key) for k, numbers in reads}
+    return {f"r{k}": fit_remembered(numbers, at, key) for k, numbers in reads}
 
 
 def difference(a, b):
