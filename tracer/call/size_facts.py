@@ -140,7 +140,7 @@ def moduli(samples):
     put = lambda dim: substituted(dim, known)
     dims = [*map(put, samples[0].asked.used), *known.values()]
     dims += [d for _, *sides, _ in related_sizes(samples, put) for d in sides if d is not None]
-    return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names}
+    return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names & samples[0].sizes.keys()}
 
 
 def modulus(dim):
