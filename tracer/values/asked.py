@@ -118,6 +118,11 @@ class SizesAsked:
         if rearranges:
             self.relate("equal", before, after)
 
+    def index(self, low, high, n):
+        """Indices between these numbers are of an axis of n elements."""
+        for left, right in ((low, 0), (low, -n), (high, 0), (high, n)):
+            self.relate("order", left, right)
+
     def number(self, size, shapes):
         """Code without Sizes is given the number of a Size, beside arrays of these shapes."""
         sign = "negative" if size.number < 0 else "none"  # so that none is at the end of a range, not within it

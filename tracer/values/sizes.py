@@ -64,6 +64,10 @@ def plain_key(owner, key):
     if asking() is None:
         return key
     shows = isinstance(owner, TracedArray) or id(owner) in current_trace().root.outside.paths
+    if isinstance(owner, TracedArray):
+        for k in key if type(key) is tuple else (key,):
+            for n in owner.type.shape if type(k) is int else ():
+                asking().index(k, k, n)
     if isinstance(owner, TracedArray | np.ndarray):
         tell_numbers(key, [owner.shape if isinstance(owner, np.ndarray) else owner.type.shape])
     return plain_sizes(key, None if shows else "an index into a container")

@@ -110,6 +110,9 @@ n | (len(x) - 20) * (len(x) - 22) | x[k:].sum()
 n | (len(x) - 20) ** 2 - 4 | x[::k]
 n | len(x) - 12 | x[::k]
 n | len(x) - 12 | range(0, 9, k)
+n;m | len(y) | x[np.arange(k) + 3]
+n;m | len(y) | x[np.arange(k - 2)]
+n;m | 0 | np.outer(x, y).ravel()[50]
 """
 MORE = """\
 n | (len(x) - 20) ** 2 | x.reshape(k, -1)
