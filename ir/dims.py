@@ -167,12 +167,12 @@ def _read(node: ast.expr, text: str) -> Dim:
         divisor = right.simplified()
         if isinstance(node.op, ast.FloorDiv) and isinstance(divisor, int) and divisor > 0:
             scaled = Dim({m: c / divisor for m, c in left.terms.items()})
-            whole = all(c.denominator == 1 for c in scaled.terms.values()) or _is_whole(scaled)
+            whole = all(c.denominator == 1 for c in scaled.terms.values()) or is_whole_everywhere(scaled)
             return scaled if whole else left // divisor
     raise ValueError(f"{text!r} is no size: sizes are sums, products and whole divisions (n//4) of numbers and names")
 
 
-def _is_whole(dim: Dim) -> bool:
+def is_whole_everywhere(dim: Dim) -> bool:
     """Whether a polynomial with fractions is whole at all whole numbers: at enough of them (Polya)."""
     names = sorted(dim.names)
     if any(not isinstance(u, str) for m in dim.terms for u in m):

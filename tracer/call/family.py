@@ -25,6 +25,7 @@ from .size_facts import (
     Unresolved,
     difference,
     fact_holds,
+    facts_of_shapes,
     moduli,
     resolved_facts,
     shown_fact,
@@ -242,10 +243,11 @@ class SizeFamily:
 
     def __init__(self, finder, samples):
         self.finder, self.names, self.samples = finder, finder.names, samples
-        self.facts = resolved_facts(samples)
+        resolved_facts(samples)  # which says first why there is none
         at = [s.sizes for s in samples]
         self.generic = generalised([s.version.func for s in samples], at)
         self.captured = CapturedForm([s.version.captured for s in samples], at)
+        self.facts = every_fact(samples)
         self.divisors = divisors_of(self)
         self.verified = list(at)
         self.ranges = Ranges(at, self.divisors)
@@ -320,7 +322,7 @@ class SizeFamily:
         if difference(self.samples[0], sample) is not None:
             return False
         try:
-            if [*map(shown_fact, resolved_facts([*self.samples, sample]))] != [*map(shown_fact, self.facts)]:
+            if [*map(shown_fact, every_fact([*self.samples, sample]))] != [*map(shown_fact, self.facts)]:
                 return False
         except Unresolved:
             return False
@@ -343,6 +345,13 @@ class SizeFamily:
             read += f" - {step}" if step.terms else ""
             lines.append(", ".join([f"{name}: {read}", *facts, self.ranges.shown(name)]))
         return lines + self.names.relations(called)
+
+
+def every_fact(samples):
+    """What a call has to share with samples: what the function asks of sizes, then what decides unasked."""
+    asked = resolved_facts(samples)
+    known = {*map(shown_fact, asked)}
+    return asked + [f for f in facts_of_shapes(samples) if shown_fact(f) not in known]
 
 
 def divisors_of(family):

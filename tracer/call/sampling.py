@@ -30,6 +30,7 @@ from ..values.speculate import Speculation
 from ..values.status import PASSED
 from ..values.storage import current_trace
 from ..values.weak import promoting
+from .shape_relations import tell_shapes
 from .size_facts import shown_sizes
 
 
@@ -103,6 +104,7 @@ def sampled_trace(entry, kinds, asked):
     require_alone(captured, choices)
     captured.notes += kept
     entry.place_constants(captured)
+    tell_shapes(asked, captured.func)
     seconds = time.perf_counter()
     applying = rules.applying(stated, compiled.exact)
     with set_within(OF_ALL_SIZES, True), collector.waiting():

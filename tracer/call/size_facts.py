@@ -7,12 +7,26 @@ import math
 import operator
 from fractions import Fraction
 
-from ...ir.dims import Dim, Quotient, fit
+from ...ir.dims import Dim, Quotient, is_whole_everywhere
 from ..values.asked import Fact, Pin
+from .shape_relations import fit_remembered, is_told_by_ranges, related_sizes
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
 SPELLED = {("<", False): ">=", ("<=", False): ">", ("==", False): "!="}
+ORDERS = {
+    frozenset(signs): facts
+    for signs, facts in [
+        ((-1,), [("<", True)]),
+        ((0,), [("==", True)]),
+        ((1,), [("<=", False)]),
+        ((-1, 0), [("<=", True)]),
+        ((0, 1), [("<", False)]),
+        ((-1, 1), [("==", False)]),
+        ((-1, 0, 1), []),
+    ]
+}
+FARTHEST_TURN = 256  # bound: of the sizes at which a polynomial is computed to know where it is least
 TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
@@ -37,21 +51,19 @@ def substituted(dim, known):
 def reads_of(samples):
     """{`r0`: what it is} of sizes that were read; None for what no expression is."""
     at = [s.sizes for s in samples]
-    seen, found = {}, {}
-    for k, numbers in enumerate(zip(*(s.asked.reads for s in samples), strict=True)):
-        if numbers not in seen:
-            seen[numbers] = fit(numbers, at)
-        found[f"r{k}"] = seen[numbers]
-    return found
+    key = tuple(tuple(sizes.items()) for sizes in at)
+    reads = enumerate(zip(*(s.asked.reads for s in samples), strict=True))
+    return {f"r{k}": fit_remembered(numbers, at, key) for k, numbers in reads}
 
 
 def difference(a, b):
     """Why two traces did not ask the same of sizes; None where they did."""
     x, y = a.asked, b.asked
     mine, other = [e.key() for e in x.events], [e.key() for e in y.events]
-    if mine == other and len(x.reads) == len(y.reads):
-        return None
     where = f"at {shown_sizes(a.sizes)} and at {shown_sizes(b.sizes)}"
+    if mine == other and len(x.reads) == len(y.reads):
+        alike = [r.what for r in x.relations] == [r.what for r in y.relations]
+        return None if alike else f"it makes other arrays {where}"
     for k, (p, q) in enumerate(zip(mine, other)):
         if p != q:
             event = x.events[k]
@@ -90,11 +102,45 @@ def resolved_facts(samples):
     return list(found.values())
 
 
+def facts_of_shapes(samples):
+    """[Fact] of what decides within handlers, and in rules of equations, where the ranges of sizes do not tell it.
+    Unresolved likewise."""
+    known = {name: Dim.of(d) for name, d in reads_of(samples).items() if d is not None}
+    put = lambda dim: substituted(dim, known)
+    found = {}
+    for what, left, right, outcomes in related_sizes(samples, put):
+        if left is None or right is None:
+            raise Unresolved("an array that it makes has a size that is no expression of the arguments' sizes")
+        names = [("==", True)] if what == "equal" else facts_of_order(outcomes)
+        names = [] if is_told_by_ranges(left - right) else names
+        facts = [Fact(left, name, right, holds) for name, holds in names]
+        facts += [f for d in (left, right) for f in wholeness(d)]
+        found |= {shown_fact(f): f for f in facts if not always_holds(f)}
+    return list(found.values())
+
+
+def facts_of_order(outcomes):
+    """[(name, holds)] of the Fact that pairs of numbers have in common: programs are alike for each order that they
+    have."""
+    signs = {(m > n) - (m < n) for m, n in outcomes}
+    return ORDERS[frozenset(signs)]
+
+
+def wholeness(dim):
+    """The fact that a Dim with fractions is whole, where its range does not tell that."""
+    scale = math.lcm(*(c.denominator for c in dim.terms.values()))
+    if scale == 1 or is_told_by_ranges(dim) or is_whole_everywhere(dim):
+        return []
+    return [Fact(dim * scale % scale, "==", Dim.of(0), True)]
+
+
 def moduli(samples):
     """{(name, number)}: the remainders of names by which sizes are told apart that show in the programs."""
     known = {name: Dim.of(d) for name, d in reads_of(samples).items() if d is not None}
-    dims = [substituted(d, known) for d in samples[0].asked.used] + [*known.values()]
-    return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names}
+    put = lambda dim: substituted(dim, known)
+    dims = [*map(put, samples[0].asked.used), *known.values()]
+    dims += [d for _, *sides, _ in related_sizes(samples, put) for d in sides if d is not None]
+    return {(name, k) for d in dims for k in [modulus(d)] if k > 1 for name in d.names & samples[0].sizes.keys()}
 
 
 def modulus(dim):
@@ -119,14 +165,32 @@ def dim_bounds(dim):
     rest = {m: c for m, c in dim.terms.items() if m}
     if not all(isinstance(u, str) for m in rest for u in m):
         return -math.inf, math.inf
+    if len(dim.names) == 1:
+        return polynomial_bounds(dim)
     end = dim.terms.get((), Fraction(0)) + sum(c * LEAST ** len(m) for m, c in rest.items())
     low = end if all(c > 0 for c in rest.values()) else -math.inf
     return low, end if all(c < 0 for c in rest.values()) else math.inf
 
 
+def polynomial_bounds(dim):
+    """The same of a polynomial of one name, which beyond Cauchy's bound for the roots of its derivative only rises or
+    only falls."""
+    degree = max(map(len, dim.terms))
+    leading = next(c for m, c in dim.terms.items() if len(m) == degree)
+    steep = (abs(c * len(m) / (leading * degree)) for m, c in dim.terms.items())
+    last = LEAST + math.ceil(max(steep))
+    if last > FARTHEST_TURN:
+        return -math.inf, math.inf
+    values = [sum(c * n ** len(m) for m, c in dim.terms.items()) for n in range(LEAST, last + 1)]
+    return (min(values), math.inf) if leading > 0 else (-math.inf, max(values))
+
+
 def fact_holds(fact, sizes):
     """Whether what a fact says is so at these sizes."""
-    return COMPARE[fact.name](fact.left.at(sizes), fact.right.at(sizes)) is fact.holds
+    try:
+        return COMPARE[fact.name](fact.left.at(sizes), fact.right.at(sizes)) is fact.holds
+    except ArithmeticError:  # there is no such size
+        return False
 
 
 def told_already(sample):

@@ -292,7 +292,7 @@ def vander(x, N=None, increasing=False):
     n = len(x) if N is None else operator.index(N)
     dtype = np.promote_types(x.dtype, int)
     if n <= 0:
-        return fresh(filled(1, (len(x), n), dtype))
+        return fresh(filled(1, np.empty((0, len(x), n)).shape[1:], dtype))  # NumPy's exception where it is negative
     ones = filled(1, (len(x), 1), dtype)
     columns = spread_to(reshape_to(value_of(x, dtype), (len(x), 1)), (len(x), n - 1)) if n > 1 else ones
     powers = fresh(cumprod(joined([ones, columns], 1), axis=1) if n > 1 else ones)

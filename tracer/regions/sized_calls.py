@@ -27,7 +27,7 @@ from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import Met, asking
 from ..values.promote import checked
 from ..values.sized_shapes import sized_shape
-from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made
+from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made, tell_numbers
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
@@ -68,6 +68,9 @@ def is_with_hooks(f, made):
 def called_with_sizes(f, made, /, *args, **kwargs):
     given = [*args, *kwargs.values()]
     sized = any(map(has_sizes, given))
+    if sized and (is_of_numpy(f) or is_method(f)) and not isinstance(f, np.ufunc) and not isinstance(f, type):
+        owner = getattr(f, "__self__", None)
+        tell_numbers(given, [x.type.shape for x in (*given, owner) if isinstance(x, TracedArray)])
     stand_in = stand_in_for(f) if sized or f in ASKED else None
     if stand_in is not None:
         return stand_in(*args, **kwargs)
@@ -207,6 +210,8 @@ def int_of(x=0, /):
 def range_of(*bounds):
     if any(isinstance(b, Traced) and type(b) is not Size for b in bounds):
         raise UnsupportedError("a range between a size and a number that data decide is not captured for all sizes")
+    if len(bounds) == 3:
+        tell_numbers(bounds[2], [])  # which may be zero
     return SizedRange(*bounds)
 
 
@@ -242,13 +247,14 @@ def arange(*bounds, dtype=None, **options):
 
 @takes(np.tri)
 def tri(N, M=None, k=0, dtype=float):
-    rows, columns, k = plain_sizes(N), plain_sizes(N if M is None else M), plain_sizes(k)
+    rows, columns, k = max(plain_sizes(N), 0), max(plain_sizes(N if M is None else M), 0), plain_sizes(k)
     return fresh(cast_to(lower_triangle((rows, columns), k), checked(np.dtype(dtype))))
 
 
 @takes(np.eye)
 def eye(N, M=None, k=0, dtype=float):
     both = (plain_sizes(N), plain_sizes(N if M is None else M))
+    np.empty((0, *both))  # NumPy's exception where one is negative
     row = OPS["add"](counted(both, 0), filled(plain_sizes(k), both, np.int64))
     return fresh(cast_to(OPS["eq"](row, counted(both, 1)), checked(np.dtype(dtype))))
 

@@ -263,6 +263,8 @@ class TracedArray(Traced):
     def window(self, step):
         """The window `step` of this one, sharing its storage."""
         shadow = step.apply(self.shadow)
+        if READING and (asked := getattr(ASKING, "asked", None)) is not None:
+            asked.window(self.type.shape, shadow.shape, getattr(step, "rearranges", False))
         if self.storage.frozen and not self.writeable:
             shadow.flags.writeable = False
         return TracedArray(self.storage, (*self.chain, step), Tensor(shadow.shape, shadow.dtype), shadow)

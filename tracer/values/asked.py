@@ -8,6 +8,7 @@ makes, is a name of its own, `r3`, whose numbers in several traces say what it i
 from __future__ import annotations
 
 import contextlib
+import math
 
 from ...ir.core import Lit, Value
 from ...ir.dims import Dim
@@ -57,12 +58,24 @@ class Met:
         return ("met", *self.what)
 
 
+class Relation:
+    """Two sizes, each an int of this trace, a shape, or a Dim, whose order or equality decides whether code without
+    Sizes raises, or what it gives. what: "order" or "equal", and what else must be the same in all traces; m, n: their
+    numbers."""
+
+    __slots__ = ("left", "m", "n", "right", "what")
+
+    def __init__(self, what, left, m, right, n):
+        self.what, self.left, self.m, self.right, self.n = what, left, m, right, n
+
+
 class SizesAsked:
     """What one trace tells of sizes.
 
     leaves: for each dynamic argument, what each of its sizes is: an int, or a Dim of names.
     sizes: the numbers of these names.
     reads: the numbers of `r0`, `r1`, ...; events: Facts, Pins and Mets in order.
+    relations: Relations in order, which count where ranges of sizes do not tell them.
     refused: why there can be no program for other sizes, if the trace has met what says so.
     """
 
@@ -71,7 +84,7 @@ class SizesAsked:
         self.clear()
 
     def clear(self):
-        self.reads, self.events, self.refused = [], [], None
+        self.reads, self.events, self.relations, self.refused = [], [], [], None
         self.dims = {}  # value -> what each of its sizes is
         self.params = {}  # Dim -> (the value that stands for it in the program, its number)
         self.used = set()  # Dims that show in the program, as numbers or by such values
@@ -87,6 +100,35 @@ class SizesAsked:
     def read_unseen(self, shape):
         """Code without hooks reads a shape: it must be the same in all traces."""
         self.tell(Met("shape", shape))
+
+    def relate(self, what, left, right):
+        """Code without Sizes may decide by two sizes: ints, or shapes, of which the products are meant."""
+        of = lambda x: math.prod(x) if type(x) is tuple else x
+        self.relations.append(Relation(what, left, of(left), right, of(right)))
+
+    def array(self, shape):
+        """An array is made: whether it has no elements, one, or several along an axis may decide."""
+        for n in shape:
+            self.relate("order", n, 1)
+
+    def window(self, before, after, rearranges):
+        """A view is made of another shape, which shows in no program until it is read. rearranges: whether it has all
+        elements, in other axes."""
+        self.array(after)
+        if rearranges:
+            self.relate("equal", before, after)
+
+    def index(self, low, high, n):
+        """Indices between these numbers are of an axis of n elements."""
+        for left, right in ((low, 0), (low, -n), (high, 0), (high, n)):
+            self.relate("order", left, right)
+
+    def number(self, size, shapes):
+        """Code without Sizes is given the number of a Size, beside arrays of these shapes."""
+        sign = "negative" if size.number < 0 else "none"  # so that none is at the end of a range, not within it
+        self.relations.append(Relation(f"order, {sign}", size.dim, size.number, 0, 0))
+        for n in dict.fromkeys([1, *(n for shape in shapes for n in shape)]):
+            self.relations.append(Relation("order", size.dim, size.number, n, n))
 
     def refuse(self, why):
         """No program of other sizes can come of this."""

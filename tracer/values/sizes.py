@@ -64,6 +64,12 @@ def plain_key(owner, key):
     if asking() is None:
         return key
     shows = isinstance(owner, TracedArray) or id(owner) in current_trace().root.outside.paths
+    if isinstance(owner, TracedArray):
+        for k in key if type(key) is tuple else (key,):
+            for n in owner.type.shape if type(k) is int else ():
+                asking().index(k, k, n)
+    if isinstance(owner, TracedArray | np.ndarray):
+        tell_numbers(key, [owner.shape if isinstance(owner, np.ndarray) else owner.type.shape])
     return plain_sizes(key, None if shows else "an index into a container")
 
 
@@ -77,6 +83,18 @@ def has_sizes(x):
     if isinstance(x, tuple | list):
         return any(map(has_sizes, x))
     return kind is dict and any(map(has_sizes, x.values()))
+
+
+def tell_numbers(x, shapes):
+    """Sizes within a value become numbers, by which code without Sizes decides, beside arrays of these shapes."""
+    kind = type(x)
+    if kind is Size:
+        asking().number(x, shapes)
+    elif kind is slice:
+        tell_numbers((x.start, x.stop, x.step), shapes)
+    elif kind in (tuple, list, dict) and has_sizes(x):
+        for v in x.values() if kind is dict else x:
+            tell_numbers(v, shapes)
 
 
 def integer_of(x):

@@ -105,6 +105,8 @@ def normalized_index(index, n, axis=0):
     if isinstance(index, Lit):
         return Lit(int(index.value) % n if n else 0, index.type)
     low, high = (interval(index) or (-n - 1, n)) if index.type.size else (0, -1)
+    if (asked := getattr(ASKING, "asked", None)) is not None:
+        asked.index(low, high, n)
     if low >= 0 and high < n:
         return index
     if low >= -n and high < 0:

@@ -38,6 +38,8 @@ class Permute:
 class Reshape:
     """The same elements in row-major order; made only where NumPy makes a view of the shadow."""
 
+    rearranges = True
+
     def __init__(self, shape):
         self.shape = tuple(shape)
 
