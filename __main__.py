@@ -33,6 +33,7 @@ import numpy as np
 
 from . import DerivativeError, WengertError, __version__, grad, jit, load, source
 from .examples import training
+from .ir import syntax
 from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer.api.viewing import view_page
@@ -148,7 +149,8 @@ def from_file(path: str) -> ModuleType:
 def argument(spec: str) -> Any:
     """A SPEC: a type such as `f64[3,4]` is an array of it, anything else a Python literal; containers may hold both."""
     try:
-        return _parsed_argument(ast.parse(EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec), mode="eval").body)
+        text = EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec)
+        return _parsed_argument(syntax.parse(text, mode="eval").body)
     except IRTypeError as error:
         raise Mistake(str(error)) from None
     except (ValueError, SyntaxError, MemoryError):

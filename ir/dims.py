@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from . import syntax
+
 DIVISORS = range(2, 33)  # bound: of the whole divisions that are looked for
 Monomial = tuple[Any, ...]  # unknowns, sorted by their text, each as often as its power
 
@@ -143,7 +145,7 @@ def _product(monomial: Monomial, coefficient: int) -> str:
 def parse_dim(text: str) -> Dim | int:
     """`"2*n + 1"` -> the Dim; the inverse of `str`. An int where no name is in it. ValueError for other texts."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = syntax.parse(text.strip(), mode="eval").body
     except SyntaxError:
         raise ValueError(f"{text!r} is no size: write a number, or an expression such as 2*n + 1 or n//4") from None
     return _read(tree, text).simplified()

@@ -50,7 +50,12 @@ def asked(least, log=None):
 
 def allowed():
     """Whether nests can be called from Python here, and are not refused."""
-    return SETTINGS.least is not None and direct.refusal() is None
+    return SETTINGS.least is not None and uncallable() is None
+
+
+def uncallable():
+    """Why nests cannot be called from Python here, or None."""
+    return direct.refusal()
 
 
 def callable_nest(types, attrs):

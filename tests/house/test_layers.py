@@ -8,6 +8,8 @@ import sys
 import pytest
 from places import ROOT
 
+from wengert.ir import syntax
+
 MAY = {
     "ir": {"ir", "numpy"},
     "autodiff": {"autodiff", "ir", "numpy"},
@@ -25,7 +27,7 @@ FILES = [p for room in MAY for p in sorted((ROOT / room).rglob("*.py"))]
 def imports(path):
     """(what is imported, the node) for every import statement of a file, relative ones resolved to their room."""
     package = path.relative_to(ROOT).parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -39,10 +41,16 @@ def imports(path):
                 yield from (((node.module or alias.name).split(".")[0], node) for alias in node.names)
 
 
+def test_syntax_trees_are_made_in_one_place():
+    """Those made beside each other by several threads are an error of some Pythons."""
+    made = [p for p in [*FILES, ROOT / "__main__.py"] if "ast.parse(" in p.read_text().replace("As ast.parse", "")]
+    assert [p.relative_to(ROOT).as_posix() for p in made] == ["ir/syntax.py"]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_point_one_way(path):
     room = path.relative_to(ROOT).parts[0]
-    tree = ast.parse(path.read_text())
+    tree = syntax.parse(path.read_text())
     nested = [
         n.lineno
         for f in ast.walk(tree)
@@ -72,7 +80,7 @@ def room_of(parts):
 def test_rooms_of_the_tracer_import_downwards(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
     here, package = room_of(parts[:-1]), parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
         base = package[: len(package) - node.level + 1] + tuple((node.module or "").split(".") if node.module else ())
@@ -82,7 +90,7 @@ def test_rooms_of_the_tracer_import_downwards(path):
 
 @pytest.mark.parametrize("room", [*MAY, *(f"tracer/{room}" for room in ROOMS)])
 def test_every_room_states_its_promise(room):
-    doc = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
+    doc = ast.get_docstring(syntax.parse((ROOT / room / "__init__.py").read_text()))
     assert doc and 3 <= len(doc.splitlines()) <= 7
 
 
@@ -95,7 +103,7 @@ OTHERS = [p for p in FILES if p.name != "installations.py" and p.relative_to(ROO
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_classes_of_other_modules_are_given_things_in_one_table_alone(path):
-    body = ast.parse(path.read_text()).body
+    body = syntax.parse(path.read_text()).body
     theirs = {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level for a in n.names}
     for node in body:
         for target in getattr(node, "targets", ()):
@@ -115,7 +123,7 @@ def test_no_name_is_borne_by_many():
     """A class by one module alone, a function by two: a reader who looks a name up finds what it is. Handlers and hooks are named by others."""
     functions, classes = collections.defaultdict(list), collections.defaultdict(list)
     for path in sorted(p for room in ("ir", "autodiff", "backends", "tracer") for p in (ROOT / room).rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in syntax.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef):
                 classes[node.name].append(path.name)
             if isinstance(node, ast.FunctionDef) and not node.decorator_list:

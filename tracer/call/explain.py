@@ -244,6 +244,8 @@ def _loops(version, device):
             for eqn, choice, reason in gpu.kernel_forms(version.func)
         ]
     found = list(native.forms(version.func, 0 if version.engine else native.LEAST))
+    if version.engine and (why := native.uncallable()) is not None:
+        found = [(eqn, reason or why) for eqn, reason in found]
     other = "in Python" if version.engine else "through XLA"
     if len(found) <= LOOPS:
         return [

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...ir import syntax
 from ..api.compiled import Compiled
 from ..common.errors import Fallback, WengertError
 from ..extents.bounded import BoundedArray
@@ -35,7 +36,7 @@ class Example:
     @property
     def operands(self):
         """The names of the operands it mentions, in the order of `operands`."""
-        mentioned = {n.id for n in ast.walk(ast.parse(self.text)) if isinstance(n, ast.Name)}
+        mentioned = {n.id for n in ast.walk(syntax.parse(self.text)) if isinstance(n, ast.Name)}
         return [n for n in operands() if n in mentioned]
 
 
@@ -70,7 +71,7 @@ def operands(other=False):
 
 def subject(text):
     """The NumPy name that an expression calls, or the attribute it takes."""
-    node = ast.parse(text, mode="eval").body
+    node = syntax.parse(text, mode="eval").body
     parts = []
     while isinstance(node, ast.Call | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value

@@ -20,6 +20,7 @@ import copy
 import numpy as np
 
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
+from ...ir import syntax
 from ...ir.sample import SAMPLE
 from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
 from ..guards.effects import store_all
@@ -90,7 +91,7 @@ class NumPyCall:
             n.id = name
         if self.stores:
             end = function.body[-1]
-            function.body[-1] = ast.parse(f"{', '.join(stored_names(self.stores))} = 0").body[0]
+            function.body[-1] = syntax.parse(f"{', '.join(stored_names(self.stores))} = 0").body[0]
             function.body[-1].value = end.value
         lines = "\n".join(map(ast.unparse, function.body)).splitlines()
         lines += behind
