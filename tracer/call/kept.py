@@ -14,6 +14,7 @@ import re
 
 from ...ir.types import type_of
 from ..common import events
+from ..guards.static_arguments import key_of
 from ..program import backend_choice, outlined, trap
 from ..program.specialisation_set import SpecialisationSet
 
@@ -112,7 +113,7 @@ class KeptTraces:
 
 
 def digest_of(entry, types):
-    return hash((entry.built, types, repr(entry.static) if entry.static else ""))
+    return hash((entry.built, types, tuple(map(key_of, entry.static.values()))))
 
 
 def weight_of(version):
