@@ -190,6 +190,9 @@ PROGRAM = """
     f(np.ones(3))
     print("before", file=sys.stderr)
     f(np.ones(4))
+    g = jit(f.__wrapped__, dynamic=False)
+    for n in (3, 4):
+        g(np.ones(n))
 """
 
 
@@ -212,7 +215,10 @@ def test_lines_on_stderr(tmp_path):
     words = [line.split() for line in lines if line != "before"]
     assert [w[1:4] for w in words] == [
         ["s", "wengert.trace", "<lambda>"],
+        ["s", "wengert.trace", "<lambda>"],  # plain Python, which answers another shape
+        ["s", "wengert.trace", "<lambda>"],
         ["s", "wengert.guards", "<lambda>"],
         ["s", "wengert.trace", "<lambda>"],
     ]
-    assert [w[4] for w in words] == ["(program.py:5):"] * 3 and lines.index("before") == 1
+    assert [w[4] for w in words] == ["(program.py:5):"] * 5 and lines.index("before") == 1
+    assert "ran as plain Python: there is no program for its shapes as yet" in lines[2]

@@ -18,6 +18,10 @@ SCRIPT = """
     from wengert import grad, jit
 
     @jit
+    def waits(x):
+        return x * x
+
+    @jit(dynamic=False)
     def pull(x):
         for _ in range(4):
             x = x + 0.1 * np.sin(x)
@@ -37,6 +41,7 @@ SCRIPT = """
             x = pull(np.ones(4))
         named(x)
         pull(np.ones(5))
+        waits(np.ones(4)), waits(np.ones(5))
         grad(loss)(x)
         ENDING
 """
@@ -64,16 +69,19 @@ def test_a_script_and_its_report(run, tmp_path):
     assert counts == {
         ("pull", "x: f64[4]"): 3,
         ("pull", "x: f64[5]"): 1,
+        ("waits", "x: f64[4]"): 1,
+        ("waits", "x: f64[5]"): 1,
         ("named", "x: f64[4]"): 1,
         ("grad_loss", "x: f64[4]"): 1,
     }
     assert {r["text"] for r in tables["lines"]} >= {'exec("import math")', "return (x ** 2).sum()"}
     assert any(r["text"] in ("for _ in range(4):", "x = x + 0.1 * np.sin(x)") for r in tables["lines"])
-    assert [r["name"] for r in tables["fallbacks"]] == ["named"]
+    assert {r["name"] for r in tables["fallbacks"]} == {"named", "waits"}
     report = done.stderr
     for head in ("profile of simulation.py", "calls by function", "time by line", "making programs, by phase", "traces, and why"):
         assert head in report
     assert "new x: f64[5] (was f64[4])" in report and "calls left to plain Python" in report
+    assert "there is no program for its shapes as yet" in report
     assert len(json.loads((tmp_path / "trace.json").read_text())["traceEvents"]) > 6
 
 
