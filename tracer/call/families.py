@@ -18,12 +18,12 @@ from ..common import events
 from ..guards.guard import Guard
 from ..program import backend_choice
 from ..program.numpy_call import MISS, NumPyCall
-from ..program.size_free import SizeFree
 from ..program.specialisation_set import input_key, takes_now
 from .contest import expected
 from .deferred import is_deferred
 from .family import NoFamily, family
 from .laddered import FASTER, Laddered
+from .narrowing import function_for
 from .observed import as_if_changed, larger, without_small
 from .receipt import loop_trip_counts
 from .search import FamilySearch, SearchPaused
@@ -100,17 +100,11 @@ class Symbolic:
     one takes to be made; seconds: that finding it took; beyond: sizes at which the program is another."""
 
     def __init__(self, entry, here, found, cost):
-        self.family, self.free, self.why, self.version = found, None, None, None
+        self.version = None
         self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
         self.laddered = None
         self.beyond = []
-        try:
-            at = [s.sizes for s in found.samples]
-            types = [entry.types[i] for i in entry.dynamic]
-            with backend_choice.as_asked(entry):
-                self.free = SizeFree(found.specialisations, types, at, found.names.names)
-        except Unalike as error:
-            self.why = str(error)
+        self.family, self.free, self.why = function_for(entry, found)
         self.join(entry, here)
 
     def join(self, entry, here):
@@ -197,15 +191,15 @@ class Symbolic:
 
     def widened(self, entry, here, types):
         """Whether it serves these types, too, from now on."""
-        before = len(self.family.verified)
+        verified, ranges = [*self.family.verified], self.family.ranges
         if not self.family.extended(types):
             return False
         if self.free is not None:
-            for sizes in self.family.verified[before:]:
+            for sizes in self.family.verified[len(verified) :]:
                 with backend_choice.as_asked(entry):
                     agrees = self.free.agrees(self.family.version(sizes), sizes)
-                if not agrees:
-                    self.free, self.why = None, f"it is another function at {shown_sizes(sizes)}"
+                if not agrees:  # it is another function there
+                    self.family.verified, self.family.ranges = verified, ranges
                     return False
             self.settle(entry, here)
         return True
@@ -254,6 +248,8 @@ class Generalising:
         if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
             return False
         known = sizing.fitting(types)
+        if known is not None and known.free is None:  # among larger sizes there may be one that has a function
+            known = None
         if known is not None and (sizing.is_exact(types) or known.family.serves(types) is not None):
             return False
         count = len(here.versions) + len(here.served) + len(here.shapes)  # no more than will be observed
@@ -265,7 +261,7 @@ class Generalising:
             return False
         if known is not None:
             return self.widen(known, here, types)
-        observed = [t for t in observed if sizing.fitting(t) is None]
+        observed = [t for t in observed if (made := sizing.fitting(t)) is None or made.free is None]
         if len(observed) < 2 or not sizing.is_time(cost, traces, len(observed), eager):
             return False
         made = self.searched(here, observed, sibling, eager)
@@ -290,7 +286,7 @@ class Generalising:
         except SearchPaused:
             return None
         sizing.search, sizing.spent = None, 0.0
-        sizing.failed += made is None
+        sizing.failed += made is None or made.free is None
         if made is not None:
             made.seconds = search.seconds
             self.report_family(made, "symbolic", made.seconds)

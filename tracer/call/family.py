@@ -74,9 +74,29 @@ def family(entry, observed, search=None):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
         finder.search = None
-        if not all(map(made.verifies, made.between())):
-            raise NoFamily("what its sizes become at some is not what they become at others")
-        return made
+        return agreed_between(made)
+    except (Unalike, Unresolved, WengertError) as error:
+        raise NoFamily(str(error)) from None
+
+
+def agreed_between(made):
+    """A SizeFamily, once it agrees with traces between its samples; else NoFamily."""
+    if not all(map(made.verifies, made.between())):
+        raise NoFamily("what its sizes become at some is not what they become at others")
+    return made
+
+
+def family_of_larger(made):
+    """The SizeFamily of another, without its smallest sizes and of more samples in their place; NoFamily where it is
+    none."""
+    finder = made.finder
+    finder.cut(min((s.sizes for s in finder.samples), key=lambda sizes: sum(sizes.values())))
+    finder.fill()
+    if not finder.enough():
+        raise NoFamily(finder.reason or "its facts hold at too few sizes")
+    finder.cover(made.divisors)
+    try:
+        return agreed_between(SizeFamily(finder, finder.samples))
     except (Unalike, Unresolved, WengertError) as error:
         raise NoFamily(str(error)) from None
 

@@ -430,3 +430,26 @@ def test_programs_of_their_own_tell_no_numbers_of_other_sizes(monkeypatch):
     (found,) = sizing(f).families
     assert any("trips" in note for note in found.family.samples[0].version.captured.notes)
     assert not any("trips" in note for note in found.family.version({"n": 11}).captured.notes)
+
+
+def test_sizes_at_which_the_function_is_another_are_left_out():
+    """NumPy convolves in another order where there are fewer elements than the kernel has."""
+    kernel, energy = np.array([0.1, 0.2, 0.4, 0.3, 0.1]), lambda x, k: (np.convolve(x, k, mode="same") ** 2).sum()
+    f, exact = grad(energy), jit(grad(energy), dynamic=False)
+    for n in (*range(1, 30), 400, 3, 5, 7, 90):
+        agree(f(of_length(n), kernel), exact(of_length(n), kernel), 1e-12)
+    (made,) = [s for s in sizing(f).families if s.free is not None]
+    assert sum(calls for calls, _ in made.spent.values()) > 15 and min(made.spent)[0] > 4
+
+
+def test_a_range_that_would_be_another_function_stays_as_it_was(monkeypatch):
+    f = grad(lambda x: np.log1p(np.exp(x)).sum() / np.sqrt(x.size))
+    for n in (7, 9, 12, 13, 11):
+        f(of_length(n))
+    (made,) = sizing(f).families
+    before, free = made.family.ranges, made.free
+    monkeypatch.setattr(type(free), "agrees", lambda *_: False)
+    agree(f(of_length(2000)), 1 / (1 + np.exp(-of_length(2000))) / np.sqrt(2000), 1e-12)
+    assert made.free is free and made.family.ranges is before and not made.family.ranges.has({"n": 2000})
+    agree(f(of_length(10)), 1 / (1 + np.exp(-of_length(10))) / np.sqrt(10), 1e-12)
+    assert (10,) in made.spent
