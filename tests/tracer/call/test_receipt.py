@@ -1,6 +1,7 @@
 """The receipt line of explain(): which lines, how many iterations and loops, and how long it took."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def receipts(f):
     (counted, 1, 3, "3000 iterations, 1 loop"),
     (nested, 1, 3, "210 iterations, 2 loops"),
     (on_data, 1, 3, "iterations as the data ask, 1 loop"),
-    (up_to, 1, 5, "at most 40 iterations, 1 loop"),
+    (up_to, 1, 5 if sys.version_info < (3, 13) else 4, "at most 40 iterations, 1 loop"),  # where the return's instructions lie
 ])  # fmt: skip
 def test_of_a_function(function, first, last, size):
     f = jit(function)
