@@ -286,6 +286,7 @@ class Generalising:
                     search.larger, search.found = made is None, None
                 made = made or self.generalise(here, larger(search.observed), sibling, search)
         except SearchPaused:
+            events.report("trace", "searching", search.told, search.seconds, of=self.compiled)
             return None
         sizing.search, sizing.spent = None, 0.0
         sizing.failed += made is None

@@ -33,6 +33,8 @@ def unserved_lines(sizing, shapes, names, known, arguments):
     """Why there is no program of symbolic sizes."""
     if sizing is not None and sizing.why is not None:
         return [f"    not symbolic {sizing.why}"]
+    if sizing is not None and sizing.search is not None and sizing.search.made:
+        return [f"    not symbolic as yet: {sizing.search.told()}"]
     places = changing_places([s.types for s in shapes], known) if shapes else ()
     outside = ", ".join(names[k] for k in places[:MOST] if k >= arguments)
     told = f"    not symbolic arrays outside have changed, and sizes of arguments alone can be so: {outside}"

@@ -333,6 +333,18 @@ def test_calls_share_the_search(counted, happened):
     assert happened["symbolic"] == 1 and happened["fallback"] >= 10
 
 
+def test_a_search_that_goes_on_is_told(counted, happened):
+    """What has made a call longer than others, before there is a program."""
+    f = jit(softly)
+    for n in range(10, 60):
+        f(of_length(n))
+        if n > 12 and sizing(f).search is not None and sizing(f).search.made:
+            break
+    made = len(sizing(f).search.made)
+    assert happened["symbolic"] == 0 and happened["searching"] >= 1
+    assert f"not symbolic as yet: {made} trace" in f.explain() and "is looked for further when" in f.explain()
+
+
 def test_a_search_begins_anew_where_the_outside_has_changed(counted, happened, monkeypatch):
     monkeypatch.setitem(globals(), "SCALE", 1.0)
     f, searches = jit(lambda x: x * SCALE + np.ones(len(x)) * SCALE), []
