@@ -26,6 +26,8 @@ def size_lines(entry, here):
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
+    if not families and any(v.tree is not None for v in here.versions):
+        return [*lines, "    not symbolic data choose by value, and there is a program for each way that data go"]
     return lines if families else [*lines, *unserved_lines(sizing, shapes, names, known, len(entry.names))]
 
 
