@@ -230,12 +230,25 @@ def _divided(symbols: Sequence[Dim], values: Sequence[int], samples: Sequence[Ma
     at many sizes."""
     found: list[tuple[int, Dim]] = []
     for symbol, divisor, shift in itertools.product(symbols, DIVISORS, range(-2, 3)):
+        sizes = [s[next(iter(symbol.names))] for s in samples]
+        if not _in_line([(n + shift) // divisor for n in sizes], sizes, list(map(int, values))):
+            continue
         made = _solved([(symbol + shift) // divisor, symbol, Dim.of(1)], values, samples)
         if made is not None and all(c.denominator == 1 for c in made.terms.values()):
             if found and not _same_everywhere(made, found[0][1], math.lcm(divisor, found[0][0])):
                 return None
             found.append((divisor, made))
     return found[0][1] if found else None
+
+
+def _in_line(x: Sequence[int], y: Sequence[int], values: Sequence[int]) -> bool:
+    """Whether one combination of two columns and a constant has these values, as few do: told in ints, since fractions
+    take a hundred times as long."""
+    rows = [(a - x[0], b - y[0], v - values[0]) for a, b, v in zip(x, y, values, strict=True)]
+    pairs = ((p, q, p[0] * q[1] - p[1] * q[0]) for p, q in itertools.combinations(rows[1:], 2))
+    p, q, det = next((found for found in pairs if found[2]), (rows[0], rows[0], 0))
+    by_x, by_y = p[2] * q[1] - p[1] * q[2], p[0] * q[2] - p[2] * q[0]
+    return det != 0 and all(by_x * a + by_y * b == det * v for a, b, v in rows)
 
 
 def _same_everywhere(a: Dim, b: Dim, period: int) -> bool:

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from wengert.ir import dims
 from wengert.ir.dims import Dim, fit, parse_dim
 
 N, M = Dim.symbol("n"), Dim.symbol("m")
@@ -76,3 +77,16 @@ def test_what_no_expression_tells_is_not_found():
     assert fit([s["n"] % 7 for s in SAMPLES[:5]], SAMPLES[:5]) is None  # and n - 7*((n + 1)//8) - 7, at more samples than these
     assert fit([37, 38], SAMPLES[:2]) is None  # two samples tell no line from others
     assert fit([5, 6, 7], [{"n": 1}, {"n": 1}, {"n": 1}]) is None
+
+
+@pytest.mark.parametrize("text", ["n//2", "n - n//4", "3*n + 2*((n + 1)//3)", "n*n//3"])
+def test_few_whole_divisions_are_solved_in_fractions(text, monkeypatch):
+    """Those that ints rule out are not, which is nearly all; and what is found is the same."""
+    samples = [{"n": n} for n in (4163, 308, 4946, 3835, 9921, 3981, 190, 77, 512)]
+    values = [eval(text, dict(s)) for s in samples]
+    solved, count = dims._solved, []
+    monkeypatch.setattr(dims, "_solved", lambda *args: count.append(1) or solved(*args))
+    found = fit(values, samples)
+    assert len(count) < 16
+    monkeypatch.setattr(dims, "_in_line", lambda *columns: True)
+    assert found == fit(values, samples) and len(count) > 100

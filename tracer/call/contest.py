@@ -11,6 +11,7 @@ import collections
 import threading
 import time
 
+from ...backends import native
 from ...backends.xla import dispatch
 from ...ir.amounts import in_time
 from ...ir.passes.widen import has_small
@@ -29,6 +30,7 @@ STEP = 2e-6  # bound: seconds that plain Python needs for what became an equatio
 MOST = 8.0  # bound: times the compiled time that plain Python may be expected to take, so that it is tried at all
 ONCE = 5e-3  # bound: seconds that it may be expected to take likewise: a trace takes longer
 SHORT = 1e-4  # bound: seconds that do not matter a few times
+SLOWER = 30.0  # bound: times as long as through XLA that plain Python may take for a loop
 
 
 class Contest:
@@ -152,6 +154,18 @@ def is_timed(version):
     if has_small(version.func):  # sums are rounded once where NumPy rounds each step
         return False
     return all(times is not None and sure for times, sure in loop_trip_counts(version.captured.func))
+
+
+def expected_in_plain(version):
+    """-> (seconds that plain Python may need for a version's program or None, whether its trips are known). Where data
+    decide these, the first run tells: through XLA such a loop hardly runs faster than in plain Python. As machine code
+    it may be a thousand times as fast, which tells nothing."""
+    if all(times is not None and sure for times, sure in loop_trip_counts(version.captured.func)):
+        return expected(version.captured.func), True
+    spent = (version.first_seconds or 0.0) - (version.compile_seconds or 0.0)
+    if version.engine or spent <= 0.0 or any(why is None for _, why in native.forms(version.func, native.LEAST)):
+        return None, False
+    return SLOWER * spent, False
 
 
 def expected(func, times=1):

@@ -6,8 +6,9 @@ as generated NumPy. Nothing is compiled for a shape that has come once. One that
 have taken as long as its compilation would, as far as its siblings tell, or when it has come often and compilation is
 short.
 
-What may take much longer uncompiled than it takes to compile is not left waiting: loops whose trips data decide, and
-programs of very many steps, are traced and compiled at first sight as ever.
+What may take much longer uncompiled than it takes to compile is not left waiting: programs of very many steps, and
+loops whose trips data decide, are traced and compiled at first sight as ever. Such loops wait where they run through
+XLA and the first run was short, until one call has taken as long as a compilation.
 """
 
 import inspect
@@ -54,7 +55,7 @@ class ShapeTally:
         self.types, self.by, self.seconds, self.due = types, {}, 0.0, False
 
     def answered(self, who, seconds, sizing):
-        sizing.spent += seconds
+        sizing.spent, sizing.longest = sizing.spent + seconds, max(sizing.longest, seconds)
         self.by[who] = self.by.get(who, 0) + 1
         self.seconds += seconds
 

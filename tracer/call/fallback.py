@@ -200,7 +200,7 @@ class Fallbacks:
         """Plain Python's answer, where there is no trace as yet."""
         self.fallbacks += 1
         if self.compiled.is_news(str(why)):
-            warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, from here on: {why}")
+            warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, but for what comes again: {why}")
         start = time.perf_counter()
         try:
             with left_to_python(self.compiled, why):

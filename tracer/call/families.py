@@ -19,13 +19,12 @@ from ..guards.guard import Guard
 from ..program import backend_choice
 from ..program.numpy_call import MISS, NumPyCall
 from ..program.specialisation_set import input_key, takes_now
-from .contest import expected
+from .contest import expected_in_plain
 from .deferred import is_deferred
 from .family import NoFamily, family
 from .laddered import FASTER, Laddered
 from .narrowing import function_for
 from .observed import as_if_changed, larger, without_small
-from .receipt import loop_trip_counts
 from .search import FamilySearch, SearchPaused
 from .size_facts import shown_sizes
 
@@ -48,7 +47,8 @@ class Sizing:
     def __init__(self):
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
         self.search = None  # for a family, that calls share
-        self.plain = {}  # version -> what plain Python may take for its program, None where that is not known
+        self.plain = {}  # version -> what `expected_in_plain` says of its program
+        self.longest = 0.0  # seconds of the longest call that no program answered
 
     def fitting(self, types):
         """The Symbolic whose names and facts are those of these types."""
@@ -56,14 +56,12 @@ class Sizing:
         return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
 
     def ends_soon(self, version, types, cost):
-        """Whether a call of other shapes than a version's surely takes no more, uncompiled, than it takes to make a
-        version. types: of its arguments and of what it takes in from outside."""
+        """Whether a call of other shapes than a version's takes no more, uncompiled, than it takes to make a version,
+        as far as is known. types: of its arguments and of what it takes in from outside."""
         if version not in self.plain:
-            func = version.captured.func
-            sure = all(times is not None and certain for times, certain in loop_trip_counts(func))
-            self.plain[version] = expected(func) if sure else None
-        seconds = self.plain[version]
-        if seconds is None:
+            self.plain[version] = expected_in_plain(version)
+        seconds, known = self.plain[version]
+        if seconds is None or not known and self.longest > max(cost, SHORT):
             return False
         params = zip(version.places, version.captured.func.params)
         pairs = [(types[place].size, p.type.size) for place, p in params if place < len(types)]
@@ -284,6 +282,7 @@ class Generalising:
                     search.larger, search.found = made is None, None
                 made = made or self.generalise(here, larger(search.observed), sibling, search)
         except SearchPaused:
+            events.report("trace", "searching", search.told, search.seconds, of=self.compiled)
             return None
         sizing.search, sizing.spent = None, 0.0
         sizing.failed += made is None or made.free is None

@@ -8,6 +8,8 @@ take little beside the traces. What all samples have relied on must hold to the 
 import math
 import time
 
+from ...ir.amounts import in_time
+from ..common.terminal import several
 from ..guards.guard import Guard
 from ..rules import rules
 from .sampling import Unsampled
@@ -39,6 +41,12 @@ class FamilySearch:
 
     def taken(self):
         return self.seconds + (0.0 if self.begun is None else time.perf_counter() - self.begun)
+
+    def told(self):
+        """How far it is, as text."""
+        traces = several(len(self.made), "trace")
+        when = f"is looked for further when such calls have taken {in_time(self.due)} in all"
+        return f"{traces} at other sizes, {in_time(self.seconds)} so far; {when}"
 
     def sample_of(self, sizes, make):
         """What `make` gives at these sizes, or raises, made once. SearchPaused where that is for another call."""

@@ -26,6 +26,8 @@ def size_lines(entry, here):
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
+    if not families and any(v.tree is not None for v in here.versions):
+        return [*lines, "    not symbolic data choose by value, and there is a program for each way that data go"]
     return lines if families else [*lines, *unserved_lines(sizing, shapes, names, known, len(entry.names))]
 
 
@@ -33,6 +35,8 @@ def unserved_lines(sizing, shapes, names, known, arguments):
     """Why there is no program of symbolic sizes."""
     if sizing is not None and sizing.why is not None:
         return [f"    not symbolic {sizing.why}"]
+    if sizing is not None and sizing.search is not None and sizing.search.made:
+        return [f"    not symbolic as yet: {sizing.search.told()}"]
     places = changing_places([s.types for s in shapes], known) if shapes else ()
     outside = ", ".join(names[k] for k in places[:MOST] if k >= arguments)
     told = f"    not symbolic arrays outside have changed, and sizes of arguments alone can be so: {outside}"

@@ -17,6 +17,7 @@ import threading
 import time
 import types
 
+from ..common.frames import locate
 from .guard import MISSING
 
 # .beside: the trace made here; .answering: how many calls here are being answered without the compiler
@@ -116,7 +117,7 @@ class Withheld:
     """In place of the arguments: a trace made beside the program is told their types alone."""
 
     def __iter__(self):
-        refuse("a decision on data is made by value", DATA)
+        refuse(f"a decision on data is made by value, at {locate() or 'a line that is not known'}", DATA)
         raise AssertionError("only traces made beside the program have no arguments")
 
 

@@ -61,6 +61,9 @@ class ItemForm:
         self.specs = [("plain", x) if isinstance(x, PLAIN) else merge.spec(x) for x in leaves]
         if merge.containers(value):
             raise refused(name, "gets items that are lists or dicts")
+        if any(s[0] == "mixed" for s in self.specs):
+            kinds = ", now ".join(merge.spelled(s).replace(" or ", ", now ") for s in self.specs if s[0] == "mixed")
+            raise refused(name, f"gets items that are now {kinds}", f"Give them one kind: {name}.append(float(t)).")
         if not all(s[0] in KINDS for s in self.specs) or any(map(merge.far, leaves)):
             raise refused(name, f"gets {merge.described(value)}, which is no number, array or tuple of such")
         self.kept = [s for s in self.specs if s[0] != "plain"]
@@ -89,8 +92,8 @@ class ItemForm:
         return flat and len(self.kept) == len(self.specs) and not self.has_arrays
 
 
-def refused(name, why):
-    return CannotRoll(message(f"{name}, a list of which data decide how long it gets, {why}", locate(), HINT))
+def refused(name, why, hint=HINT):
+    return CannotRoll(message(f"{name}, a list of which data decide how long it gets, {why}", locate(), hint))
 
 
 class BoundedList:

@@ -9,7 +9,7 @@ from compare import agree
 
 from wengert import grad, jit, value_and_grad
 from wengert.tracer.api.compiled import Compiled
-from wengert.tracer.call import deferred, dynamic, families
+from wengert.tracer.call import contest, deferred, dynamic, families
 from wengert.tracer.call.entry import SignatureEntry
 from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
@@ -240,6 +240,35 @@ def test_loops_of_which_data_decide_do_not_wait(dear):
     assert traces(f) == 3 and not answered(f)
 
 
+def sifted(x):
+    """Its loop, whose trips data decide, runs through XLA: a sort has no native form."""
+    k = 0
+    while x.max() > 1e-3:
+        x, k = np.sort(x / 2)[::-1], k + 1
+    return x, k
+
+
+def test_loops_of_which_data_decide_wait_where_the_first_took_little(monkeypatch, dear):
+    """A program through XLA tells by the time of its first run what plain Python may take."""
+    f = jit(sifted)
+    for n in (3, 4, 5, 5, 40):
+        agree(f(of_length(n)), sifted(of_length(n)))
+    assert traces(f) == 1 and answered(f) == {"plain Python": 4}
+
+
+def test_loops_of_which_data_decide_wait_no_more_when_a_call_took_long(monkeypatch):
+    f, cost = jit(sifted), 1e9
+    monkeypatch.setattr(dynamic, "cost_of", lambda version: cost)
+    monkeypatch.setattr(families, "SHORT", 0.0)
+    f(of_length(3))
+    f(of_length(4))
+    assert answered(f) == {"plain Python": 1}
+    cost = 0.0
+    for n in (5, 6):
+        agree(f(of_length(n)), sifted(of_length(n)))
+    assert traces(f) == 3 and answered(f) == {"plain Python": 1}
+
+
 def test_false_traces_each_shape_when_it_comes():
     f = jit(softly, dynamic=False)
     for n in (3, 4, 5):
@@ -312,7 +341,7 @@ class Attending:
 
 def test_arrays_outside_that_grow_wait_for_no_trace_either(happened, monkeypatch):
     monkeypatch.setattr(families, "SHORT", 1.0)
-    monkeypatch.setattr(families, "expected", lambda func: 1e-3)
+    monkeypatch.setattr(contest, "expected", lambda func: 1e-3)
     plain, step = Attending(), jit(Attending.step)
     ours = Attending()
     for k in range(30):

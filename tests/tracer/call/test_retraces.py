@@ -213,7 +213,7 @@ def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
     """After a few traces, and with one warning that names it."""
     with pytest.warns(Fallback, match="traced anew") as told:
         agree(kind(), MOST, 40)
-    assert len(told) == 1
+    assert len(told) == 1 and "plain Python, uncompiled, but for what comes again" in str(told[0].message)
 
 
 @pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])

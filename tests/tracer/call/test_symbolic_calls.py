@@ -1,6 +1,7 @@
 """Programs of symbolic sizes answer calls of shapes that have none of their own."""
 
 import collections
+import re
 import threading
 
 import numpy as np
@@ -331,6 +332,35 @@ def test_calls_share_the_search(counted, happened):
         made.append(len(search.made) if search else 0)
     assert max(b - a for a, b in zip(made, made[1:])) <= 2 and max(made) >= 5
     assert happened["symbolic"] == 1 and happened["fallback"] >= 10
+
+
+def test_a_search_that_goes_on_is_told(counted, happened):
+    """What has made a call longer than others, before there is a program."""
+    f = jit(softly)
+    for n in range(10, 60):
+        f(of_length(n))
+        if n > 12 and sizing(f).search is not None and sizing(f).search.made:
+            break
+    made = len(sizing(f).search.made)
+    assert happened["symbolic"] == 0 and happened["searching"] >= 1
+    assert f"not symbolic as yet: {made} trace" in f.explain() and "is looked for further when" in f.explain()
+
+
+def chosen(x):
+    if len(x) > 8 and x.sum() > 2:
+        return [x]
+    return "little"
+
+
+@pytest.mark.parametrize("first", [5, 9])
+def test_decisions_by_value_are_told_where_there_is_no_program(first, monkeypatch):
+    """Met by the first trace, or by those at other sizes alone."""
+    monkeypatch.setattr(families, "TIMES", 0.0)
+    f = jit(chosen)
+    for n in (first, *range(10, 20)):
+        agree(f(np.ones(n)), chosen(np.ones(n)))
+    text = " at .*test_symbolic_calls.py:" if first == 5 else " for each way that data go"
+    assert re.search(f"not symbolic .*{text}", f.explain())
 
 
 def test_a_search_begins_anew_where_the_outside_has_changed(counted, happened, monkeypatch):

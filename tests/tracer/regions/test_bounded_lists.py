@@ -7,7 +7,7 @@ import pytest
 from compare import check_same
 
 from wengert import grad, jit
-from wengert.tracer.common.errors import Fallback
+from wengert.tracer.common.errors import Fallback, UnsupportedError
 
 
 def same(f, *sizes, whole=True, calls=3):
@@ -485,3 +485,16 @@ def test_items_without_leaves_are_counted_as_others_are(item):
 def test_a_list_without_a_name_is_counted_too(f):
     compiled = same(f, 24, calls=8)
     assert traces(compiled) <= 2
+
+
+def test_items_of_two_kinds_are_told():
+    def steps(y, end):
+        t, ts = 0.0, []
+        while t < end:
+            t += min(0.1, y[0])
+            ts.append(t)
+        return ts
+
+    with pytest.raises(UnsupportedError, match="gets items that are now a Python float, now f64") as told:
+        jit(steps, whole=True)(np.array([0.3]), 1.0)
+    assert "ts.append(float(t))" in str(told.value)
