@@ -1,8 +1,9 @@
-"""The search for a family, spread over calls: none waits for all of it, and at no time has it taken longer than calls
-that no program answered.
+"""The search for a family, spread over calls: none makes all of its traces, and a trace begins only where that would
+have the search take no longer than calls that no program answered.
 
 Samples are kept by their sizes. A call goes on where the last one has stopped, with the comparisons made anew, which
-take little beside the traces. What all samples have relied on must hold to the end: else the search begins anew.
+for short programs take longer than their traces do. What all samples have relied on must hold to the end: else the
+search begins anew.
 """
 
 import math
