@@ -96,7 +96,7 @@ class NewShapes(Generalising):
             sibling = next((v for v in reversed(here.versions) if differ_in_shape(full, v)), None)
         if sibling is None:
             return False
-        here.sizing = here.sizing or Sizing()
+        here.sizing = here.sizing or Sizing(sibling.func)
         cost, eager = cost_of(sibling), not self.falls_back()
         soon = here.sizing.ends_soon(sibling, full, cost)
         shape = tally(here, full)

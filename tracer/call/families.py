@@ -25,6 +25,7 @@ from .family import NoFamily, family
 from .laddered import FASTER, Laddered
 from .narrowing import function_for
 from .observed import as_if_changed, larger, without_small
+from .receipt import loop_trip_counts
 from .search import FamilySearch, SearchPaused
 from .size_facts import shown_sizes
 
@@ -32,6 +33,7 @@ TRACES = 12  # bound: traces that finding a family costs, with all that is compa
 BEGUN = 3  # bound: those that calls have taken before, when it begins, and is shared by more of them
 WIDER = 3  # bound: those that a larger range takes
 TIMES = 1.0  # bound: times the estimated cost that calls have taken before
+CALM = 3.0  # bound: times that again where there is no loop: a program saves little of what NumPy takes then
 MOST = 4  # bound: families of one set of traces: other facts, or other axes that change
 LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a program of its own, at least
 FARTHEST = 16  # bound: sizes at which a family's program was found to be another, until it is widened no more
@@ -42,11 +44,13 @@ SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
 
 class Sizing:
     """What a set of traces knows of sizes. families: the Symbolics; spent: seconds that calls of new shapes have taken
-    since one was last looked for; failed: how often there was none, and why."""
+    since one was last looked for; times: as many times what a search costs they have to take before; failed: how often
+    there was none, and why. func: of a program of theirs."""
 
-    def __init__(self):
+    def __init__(self, func):
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
         self.search = None  # for a family, that calls share
+        self.times = TIMES if next(loop_trip_counts(func), None) else CALM * TIMES
         self.plain = {}  # version -> what `expected_in_plain` says of its program
         self.longest = 0.0  # seconds of the longest call that no program answered
 
@@ -86,10 +90,10 @@ class Sizing:
         if self.failed >= TRIES:
             return False
         if self.search is not None and not eager:
-            return self.spent >= TIMES * self.search.due
+            return self.spent >= self.times * self.search.due
         if eager:
             return traces == WIDER or observed >= 3 * 2**self.failed
-        return self.spent >= TIMES * traces * cost * 4**self.failed
+        return self.spent >= self.times * traces * cost * 4**self.failed
 
 
 class Symbolic:
@@ -272,8 +276,8 @@ class Generalising:
         if sizing.search is None or not sizing.search.holds():
             sizing.search = FamilySearch(observed)
         search = sizing.search
-        whole = eager or sizing.failed or not TIMES
-        search.allowed = math.inf if whole else max(sizing.spent / TIMES, search.due)
+        whole = eager or sizing.failed or not sizing.times
+        search.allowed = math.inf if whole else max(sizing.spent / sizing.times, search.due)
         made = None
         try:
             with search:
@@ -332,7 +336,7 @@ class Generalising:
         asked = self.compiled.dynamic
         if not asked or here.sizing is not None or not self.learns() or not may_be_family(here):
             return
-        here.sizing = Sizing()
+        here.sizing = Sizing(version.func)
         other = as_if_changed(version.types, self.names, asked)
         if other != version.types:
             self.searched(here, [version.types, other], version, True)

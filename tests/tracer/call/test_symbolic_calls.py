@@ -318,6 +318,7 @@ def counted(monkeypatch):
     """Clocks by which each call of plain Python takes a second, and so does each trace of a search."""
     monkeypatch.setattr(families, "BEGUN", 0)
     monkeypatch.setattr(families, "WIDER", 0)
+    monkeypatch.setattr(families, "CALM", 1.0)
     monkeypatch.setattr(FamilySearch, "taken", lambda search: float(len(search.made)))
     took = dynamic.ShapeTally.answered
     monkeypatch.setattr(dynamic.ShapeTally, "answered", lambda shape, who, _, sizing: took(shape, who, 1.0, sizing))
@@ -378,7 +379,13 @@ def test_a_search_begins_anew_where_the_outside_has_changed(counted, happened, m
 
 
 def test_costs_are_told_by_the_first_trace(monkeypatch):
-    now = families.Sizing()
+    def sizing_of(function):
+        f = jit(function, dynamic=False)
+        f(of_length(5))
+        return families.Sizing(next(v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions).func)
+
+    now, later = sizing_of(looping), sizing_of(softly)
+    assert later.times == families.CALM * now.times == families.CALM * families.TIMES
     now.spent = families.TIMES * families.TRACES * 0.1
     assert now.is_time(0.099, families.TRACES, 3, False) and not now.is_time(0.101, families.TRACES, 3, False)
     assert now.is_time(1.0, families.TRACES, 3, True) and not now.is_time(1.0, families.TRACES, 2, True)
