@@ -15,7 +15,7 @@ import types
 
 import numpy as np
 
-from ..common.collecting import Collecting
+from ..common.collecting import await_collector, is_collecting, is_of_collector
 from ..common.frames import GENERATED
 from ..common.origin import is_builtin, is_user
 from ..common.scan import codes
@@ -58,11 +58,15 @@ class Watch:
 
     def __init__(self):
         self.why, self.seen = [], set()
-        self.collecting = Collecting()
+        self.aside = None  # the frame of a function that the garbage collector calls
 
     def profile(self, frame, event, argument):
         """As sys.setprofile calls it."""
-        if event != "call" or self.collecting.on:
+        if self.aside is not None:
+            if event == "return" and frame is self.aside:
+                self.aside = None
+            return
+        if event != "call" or is_collecting():
             return
         code = frame.f_code
         if code is CALL:
@@ -71,6 +75,9 @@ class Watch:
                 name = as_documented(getattr(f, "__module__", None) or "", name)[1]
                 self.note(f"it calls {name}, which may answer otherwise in another process")
         elif id(code) not in self.seen:
+            if is_of_collector(code):
+                self.aside = frame
+                return
             self.seen.add(id(code))
             if is_user(code) and not belongs(code) and not generated(frame):
                 self.note(f"{code.co_qualname} ran without being captured")
@@ -100,13 +107,12 @@ def watching(kind=Watch):
         watch.note("a profiler ran while it was traced")
         yield watch
         return
-    watch.collecting.begin()
+    await_collector()
     sys.setprofile(watch.profile)
     try:
         yield watch
     finally:
         sys.setprofile(None)
-        watch.collecting.end()
 
 
 def answers_alike(f):

@@ -1,32 +1,29 @@
-"""Whether the garbage collector runs in a thread. What it calls, destructors and callbacks, may run between any two
+"""Whether the garbage collector runs in this thread. What it calls, destructors and callbacks, may run between any two
 instructions, and is no part of the program."""
 
 import gc
 import threading
 
+_thread = threading.local()
 
-class Collecting:
-    """on: whether it runs in the thread that began to look, between `begin` and `end`."""
 
-    def __init__(self):
-        self.on, self.thread = False, None
-        # before all other callbacks, and after them
-        self.starts, self.stops = self.note_start, self.note_stop
+def note_collection(phase, _):
+    """As gc.callbacks calls it."""
+    _thread.on = phase == "start"
 
-    def begin(self):
-        self.on, self.thread = False, threading.get_ident()
-        gc.callbacks.insert(0, self.starts)
-        gc.callbacks.append(self.stops)
 
-    def end(self):
-        gc.callbacks.remove(self.starts)
-        gc.callbacks.remove(self.stops)
-        self.on = False
+def await_collector():
+    """Begin to notice: for good, since a list that Python goes through must not be shortened by other threads."""
+    _thread.on = False
+    if not any(f is note_collection for f in gc.callbacks):
+        gc.callbacks.insert(0, note_collection)
 
-    def note_start(self, phase, _):
-        if phase == "start" and threading.get_ident() == self.thread:
-            self.on = True
 
-    def note_stop(self, phase, _):
-        if phase == "stop" and threading.get_ident() == self.thread:
-            self.on = False
+def is_collecting():
+    """Whether the collector runs in this thread now: it has called this module, and not yet at its end."""
+    return getattr(_thread, "on", False)
+
+
+def is_of_collector(code):
+    """Whether code is a callback of the collector's, which it calls before or after it collects."""
+    return any(getattr(f, "__code__", None) is code for f in gc.callbacks)

@@ -18,7 +18,7 @@ import types
 import numpy as np
 
 from ...ir.bounded import Limited
-from ..common.collecting import Collecting
+from ..common.collecting import await_collector, is_collecting, is_of_collector
 from ..common.errors import UnsupportedError, message
 from ..common.frames import GENERATED, internal, locate
 from ..common.origin import is_user
@@ -143,7 +143,7 @@ class Unhooked:
         self.classes = set()
         self.comparing = None  # the frames seen by a call that compares for itself what has changed
         self.refusal = self.unraisable = None
-        self.collecting = Collecting()
+        self.aside = None  # the frame of a function that the garbage collector calls
 
     def meet(self, kind):
         """Note a class whose methods may be run from now on."""
@@ -161,13 +161,12 @@ class Unhooked:
         if not self.on:
             self.on, self.before = True, sys.getprofile()
             self.unraisable, sys.unraisablehook = sys.unraisablehook, self.unraised
-            self.collecting.begin()
+            await_collector()
             sys.setprofile(self.profile)
 
     def end(self):
         if self.on:
-            self.on = False
-            self.collecting.end()
+            self.on, self.aside = False, None
             if self.refusal is not None:  # in the midst of functions that have changed something by then
                 for _, reads, undo in self.entered.values():
                     self.put_back(reads, undo)
@@ -213,7 +212,7 @@ class Unhooked:
         """As sys.setprofile calls it."""
         if callable(self.before):
             self.before(frame, event, argument)
-        if self.collecting.on:
+        if is_collecting():
             return
         code = frame.f_code
         known = self.known.get(id(code))
@@ -222,8 +221,15 @@ class Unhooked:
         kind = known[1]
         if kind is OURS:
             return
+        if self.aside is not None:
+            if event == "return" and frame is self.aside:
+                self.aside = None
+            return
         if event == "call":
             if kind is STRAY and not is_generated(frame):
+                if is_of_collector(code):
+                    self.aside = frame
+                    return
                 self.enter(frame)
             elif frame.f_back is not None and self.known.get(id(frame.f_back.f_code), (0, 0))[1] is STRAY:
                 self.judge(listed(frame.f_globals.get("__name__") or "", code.co_qualname), code.co_qualname)
