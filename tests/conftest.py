@@ -9,6 +9,7 @@ XLA makes of an op is seen of some of them, and op by op in test_ops.py. `pytest
 inexact rewrites make. Tests of the user's own rules, which are inexact unless stated otherwise, ask for `inexact_rules`.
 """
 
+import collections
 import gc
 import pathlib
 
@@ -23,6 +24,7 @@ from scripts import said, said_slowly  # noqa: F401
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit
 from wengert.tracer.call import shared
+from wengert.tracer.common import events
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = ("test_stdlib.py", "test_random_flow.py")
@@ -114,6 +116,25 @@ def through_xla(monkeypatch, request):
     monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", "xla")
     if request.node.get_closest_marker("as_numpy") and not request.config.getoption("--xla"):
         monkeypatch.setattr("wengert.backends.xla.dispatch.program", program)
+
+
+@pytest.fixture
+def learning(through_xla, monkeypatch):
+    """Calls of changing sizes are answered as users have it."""
+    monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", None)
+    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+    for function in (jit, Compiled.__init__):
+        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
+
+
+@pytest.fixture
+def happened():
+    """kind of event -> how often."""
+    counts = collections.Counter()
+    heard = lambda event: counts.update([event.kind])
+    events.LISTENERS.append(heard)
+    yield counts
+    events.LISTENERS.remove(heard)
 
 
 @pytest.fixture(autouse=True)

@@ -153,6 +153,11 @@ def is_timed(version):
         return False
     if has_small(version.func):  # sums are rounded once where NumPy rounds each step
         return False
+    return knows_trips(version)
+
+
+def knows_trips(version):
+    """Whether each loop of a program has as many trips as is known."""
     return all(times is not None and sure for times, sure in loop_trip_counts(version.captured.func))
 
 
@@ -160,7 +165,7 @@ def expected_in_plain(version):
     """-> (seconds that plain Python may need for a version's program or None, whether its trips are known). Where data
     decide these, the first run tells: through XLA such a loop hardly runs faster than in plain Python. As machine code
     it may be a thousand times as fast, which tells nothing."""
-    if all(times is not None and sure for times, sure in loop_trip_counts(version.captured.func)):
+    if knows_trips(version):
         return expected(version.captured.func), True
     spent = (version.first_seconds or 0.0) - (version.compile_seconds or 0.0)
     if version.engine or spent <= 0.0 or any(why is None for _, why in native.forms(version.func, native.LEAST)):

@@ -59,6 +59,11 @@ class Sizing:
         sizes = lambda s: s.family.names.sizes_of(types)
         return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
 
+    def working(self, types):
+        """The same, where it has a function; None else: among larger sizes there may be one that has."""
+        known = self.fitting(types)
+        return known if known is not None and known.free is not None else None
+
     def ends_soon(self, version, types, cost):
         """Whether a call of other shapes than a version's takes no more, uncompiled, than it takes to make a version,
         as far as is known. types: of its arguments and of what it takes in from outside."""
@@ -79,8 +84,8 @@ class Sizing:
 
     def answering(self, types):
         """The Symbolic whose function answers calls of these types, None where there is none."""
-        known = self.fitting(types)
-        if known is None or known.free is None or known.sizes(types) in known.exact:
+        known = self.working(types)
+        if known is None or known.sizes(types) in known.exact:
             return None
         return known if known.family.serves(types) is not None else None
 
@@ -249,9 +254,7 @@ class Generalising:
         cost = warm_trace_cost(here, sibling)
         if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
             return False
-        known = sizing.fitting(types)
-        if known is not None and known.free is None:  # among larger sizes there may be one that has a function
-            known = None
+        known = sizing.working(types)
         if known is not None and (sizing.is_exact(types) or known.family.serves(types) is not None):
             return False
         count = len(here.versions) + len(here.served) + len(here.shapes)  # no more than will be observed
@@ -263,7 +266,7 @@ class Generalising:
             return False
         if known is not None:
             return self.widen(known, here, types)
-        observed = [t for t in observed if (made := sizing.fitting(t)) is None or made.free is None]
+        observed = [t for t in observed if sizing.working(t) is None]
         if len(observed) < 2 or not sizing.is_time(cost, traces, len(observed), eager):
             return False
         made = self.searched(here, observed, sibling, eager)

@@ -263,11 +263,11 @@ class SizeFamily:
 
     def __init__(self, finder, samples):
         self.finder, self.names, self.samples = finder, finder.names, samples
-        resolved_facts(samples)  # which says first why there is none
+        asked = resolved_facts(samples)  # which says first why there is none
         at = [s.sizes for s in samples]
         self.generic = generalised([s.version.func for s in samples], at)
         self.captured = CapturedForm([s.version.captured for s in samples], at)
-        self.facts = every_fact(samples)
+        self.facts = with_facts_of_shapes(asked, samples)
         self.divisors = divisors_of(self)
         self.verified = list(at)
         self.ranges = Ranges(at, self.divisors)
@@ -342,7 +342,9 @@ class SizeFamily:
         if difference(self.samples[0], sample) is not None:
             return False
         try:
-            if [*map(shown_fact, every_fact([*self.samples, sample]))] != [*map(shown_fact, self.facts)]:
+            more = [*self.samples, sample]
+            facts = with_facts_of_shapes(resolved_facts(more), more)
+            if [*map(shown_fact, facts)] != [*map(shown_fact, self.facts)]:
                 return False
         except Unresolved:
             return False
@@ -367,9 +369,8 @@ class SizeFamily:
         return lines + self.names.relations(called)
 
 
-def every_fact(samples):
+def with_facts_of_shapes(asked, samples):
     """What a call has to share with samples: what the function asks of sizes, then what decides unasked."""
-    asked = resolved_facts(samples)
     known = {*map(shown_fact, asked)}
     return asked + [f for f in facts_of_shapes(samples) if shown_fact(f) not in known]
 

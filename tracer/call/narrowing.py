@@ -12,15 +12,14 @@ TIMES = 3  # bound: times that the smallest sizes are left out
 def function_for(entry, family):
     """-> (the SizeFamily, or one of its larger sizes; its SizeFree, or None; why there is none)."""
     types, tried, why = [entry.types[i] for i in entry.dynamic], family, None
-    for again in range(TIMES + 1):
+    for times in range(TIMES + 1):
         try:
+            tried = family_of_larger(tried) if times else tried
             with backend_choice.as_asked(entry):
                 sizes = [s.sizes for s in tried.samples]
                 return tried, SizeFree(tried.specialisations, types, sizes, tried.names.names), None
         except Unalike as error:
             why = why or str(error)
-        try:
-            tried = family_of_larger(tried) if again < TIMES else tried
         except NoFamily:
             break
     return family, None, why

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 
+from ...ir.bounded import Limited
 from ...ir.dims import Dim, Quotient, fit
 from ...ir.walk import every_equation
+from ..guards.guard import MISSING
 
-REMEMBERED = 1 << 12  # bound: of what is remembered of numbers at samples
-FITS = {}  # (numbers, samples) -> what `fit` gives
+FITS = Limited()  # (numbers, samples) -> what `fit` gives
 
 
 def tell_shapes(asked, func):
@@ -33,11 +34,10 @@ def related_sizes(samples, put):
     """{(what, left, right, outcomes)} of the Relations of samples, each side as a Dim of names; a side is None where it
     is no expression of them. put: what a Dim is in which sizes were read."""
     at = [s.sizes for s in samples]
-
-    key = tuple(tuple(sizes.items()) for sizes in at)
+    fitted = fitter(at)
 
     def expression(numbers):
-        found = fit_remembered(numbers, at, key)
+        found = fitted(numbers)
         return None if found is None else Dim.of(found)
 
     def side(sides):
@@ -58,16 +58,20 @@ def related_sizes(samples, put):
     return [(what, side(left), side(right), [(r.m, r.n) for r in row]) for (what, left, right), row in columns.items()]
 
 
-def fit_remembered(numbers, at, key):
-    """`fit`, remembered: one more sample, at which what is known holds, tells nothing else. key: the samples."""
-    if (numbers, key) not in FITS:
-        found = FITS.get((numbers[:-1], key[:-1]))
-        if found is None or whole_at(Dim.of(found), at[-1]) != numbers[-1]:
-            found = fit(numbers, at)
-        if len(FITS) >= REMEMBERED:
-            FITS.clear()
-        FITS[numbers, key] = found
-    return FITS[numbers, key]
+def fitter(at):
+    """-> `fit` at samples, remembered: one more sample, at which what is known holds, tells nothing else."""
+    key = tuple(tuple(sizes.items()) for sizes in at)
+
+    def fitted(numbers):
+        found = FITS.get((numbers, key), MISSING)
+        if found is MISSING:
+            found = FITS.get((numbers[:-1], key[:-1]))
+            if found is None or whole_at(Dim.of(found), at[-1]) != numbers[-1]:
+                found = fit(numbers, at)
+            FITS[numbers, key] = found
+        return found
+
+    return fitted
 
 
 def whole_at(dim, sizes):

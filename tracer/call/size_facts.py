@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ...ir.dims import Dim, Quotient, is_whole_everywhere
 from ..values.asked import Fact, Pin
-from .shape_relations import fit_remembered, is_told_by_ranges, related_sizes
+from .shape_relations import fitter, is_told_by_ranges, related_sizes
 from .size_names import LEAST
 
 COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
@@ -50,10 +50,9 @@ def substituted(dim, known):
 
 def reads_of(samples):
     """{`r0`: what it is} of sizes that were read; None for what no expression is."""
-    at = [s.sizes for s in samples]
-    key = tuple(tuple(sizes.items()) for sizes in at)
+    fitted = fitter([s.sizes for s in samples])
     reads = enumerate(zip(*(s.asked.reads for s in samples), strict=True))
-    return {f"r{k}": fit_remembered(numbers, at, key) for k, numbers in reads}
+    return {f"r{k}": fitted(numbers) for k, numbers in reads}
 
 
 def difference(a, b):

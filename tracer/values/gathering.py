@@ -5,7 +5,8 @@ import numpy as np
 from ..common.emit import INDEX, constant_of, spread_to
 from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
-from .array import ASKING, Traced, TracedScalar
+from .array import Traced, TracedScalar
+from .asked import asking
 from .slicing import NONE, ONE, basic, normalized_index
 
 
@@ -119,7 +120,7 @@ def index_value(k, n, axis):
     if k.dtype.kind not in "iu":
         raise not_an_index(is_array, f", got {k.dtype}")
     bad = (k < -n) | (k >= n)
-    if (asked := getattr(ASKING, "asked", None)) is not None and k.size:
+    if (asked := asking()) is not None and k.size:
         asked.index(int(k.min()), int(k.max()), n)
     if bad.any():
         raise with_note(

@@ -8,7 +8,8 @@ from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
 from ..common.errors import CannotRoll, ConcretizationError, message, with_note
 from ..common.frames import locate
-from .array import ASKING, Traced, TracedArray, TracedScalar
+from .array import Traced, TracedArray, TracedScalar
+from .asked import asking
 from .ranges import affine, distance, interval
 from .status import all_within
 from .storage import current_trace
@@ -105,7 +106,7 @@ def normalized_index(index, n, axis=0):
     if isinstance(index, Lit):
         return Lit(int(index.value) % n if n else 0, index.type)
     low, high = (interval(index) or (-n - 1, n)) if index.type.size else (0, -1)
-    if (asked := getattr(ASKING, "asked", None)) is not None:
+    if (asked := asking()) is not None:
         asked.index(low, high, n)
     if low >= 0 and high < n:
         return index
@@ -126,7 +127,7 @@ ONE, NONE = np.zeros(1, INDEX), np.zeros(0, INDEX)  # a single bool indexes a ne
 
 
 def concrete(k):
-    if getattr(ASKING, "asked", None) is not None and type(k) is TracedArray and k.type.kind in "iu":
+    if asking() is not None and type(k) is TracedArray and k.type.kind in "iu":
         return k  # its numbers may hang on sizes
     number = k.known()
     if number is None:

@@ -8,32 +8,16 @@ import pytest
 from compare import agree
 
 from wengert import grad, jit, value_and_grad
-from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import contest, deferred, dynamic, families
 from wengert.tracer.call.entry import SignatureEntry
-from wengert.tracer.common import events
 from wengert.tracer.program import backend_choice
 
 ORDER = [7, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 5, 3]
 
 
 @pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch):
-    monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+def as_users_have_it(learning, monkeypatch):
     monkeypatch.setattr(families, "TRIES", 0)  # there are no programs of symbolic sizes here
-    for function in (jit, Compiled.__init__):
-        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
-
-
-@pytest.fixture
-def happened(monkeypatch):
-    """kind of event -> how often."""
-    counts = collections.Counter()
-    heard = lambda event: counts.update([event.kind])
-    events.LISTENERS.append(heard)
-    yield counts
-    events.LISTENERS.remove(heard)
 
 
 @pytest.fixture

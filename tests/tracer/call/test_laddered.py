@@ -8,24 +8,18 @@ from compare import agree
 
 from wengert import jit
 from wengert.backends.xla.ladder import FINEST, step_for
-from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import families, laddered
-from wengert.tracer.program import backend_choice
 
 SIZES = [40, 41, 44, 47, 43, 48]  # of one step
 
 
 @pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch):
+def as_users_have_it(learning, monkeypatch):
     """Families are found at once, and XLA is asked at the first call of a step and counts as faster."""
-    monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
     monkeypatch.setattr(families, "LEAST_COST", 1e9)
     monkeypatch.setattr(families, "TIMES", 0.0)
     monkeypatch.setattr(laddered, "SHARE", 0.0)
     monkeypatch.setattr(laddered, "timed", lambda run: 0.0 * len([run()]))
-    for function in (jit, Compiled.__init__):
-        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
 
 
 def ladders(f):

@@ -5,19 +5,10 @@ import pytest
 from compare import agree
 
 from wengert import from_ir, grad, jit
-from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
-from wengert.tracer.program import backend_choice
 
 LENGTHS = [7, 9, 12, 3, 0, 1, 2, 5, 33, 7, 40] * 2
-
-
-@pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch):
-    monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
-    for function in (jit, Compiled.__init__):
-        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
+pytestmark = pytest.mark.usefixtures("learning")
 
 
 def of_length(n):

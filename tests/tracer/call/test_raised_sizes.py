@@ -25,7 +25,6 @@ def test_program_writes_nothing():
     assert [first_after(f, n) for n in (5, 6, 5, 6)] == [0.0] * 4
 
 
-def test_new_shape_keeps_what_python_wrote(monkeypatch):
-    monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", None)
-    f = jit(written_then_raised, dynamic=None, whole=False)
+def test_new_shape_keeps_what_python_wrote(learning):
+    f = jit(written_then_raised)
     assert [first_after(f, n) for n in (5, 6)] == [0.0, 7.0]

@@ -1,7 +1,6 @@
 """NumPy raises, or goes one of two ways, by relations of sizes, of which a program of symbolic sizes has to know: where
 the result is returned, and where nothing needs it."""
 
-import collections
 import random
 
 import numpy as np
@@ -9,10 +8,7 @@ import pytest
 from draws import apart, attempt, function
 
 from wengert import jit
-from wengert.tracer.api.compiled import Compiled
-from wengert.tracer.call import families, shared
-from wengert.tracer.common import events
-from wengert.tracer.program import backend_choice
+from wengert.tracer.call import families
 
 LENGTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 19, 20, 21, 22, 24, 27, 30, 36, 1, 0]
 HEAD = """\
@@ -227,23 +223,8 @@ ROWS, MORE_ROWS = ([tuple(line.split(" | ", 2)) for line in text.splitlines()] f
 
 
 @pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch):
-    monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+def as_users_have_it(learning, monkeypatch):
     monkeypatch.setattr(families, "LEAST_COST", 1e9)  # none has a program of its own
-    for made in (jit, Compiled.__init__):
-        monkeypatch.setitem(made.__kwdefaults__, "dynamic", None)
-    shared.forget_shared()
-
-
-@pytest.fixture
-def happened():
-    """kind of event -> how often."""
-    counts = collections.Counter()
-    heard = lambda event: counts.update([event.kind])
-    events.LISTENERS.append(heard)
-    yield counts
-    events.LISTENERS.remove(heard)
 
 
 def program(count, k, expression, needed):

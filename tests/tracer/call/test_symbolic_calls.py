@@ -1,6 +1,5 @@
 """Programs of symbolic sizes answer calls of shapes that have none of their own."""
 
-import collections
 import re
 import threading
 
@@ -10,33 +9,16 @@ from compare import agree
 
 from wengert import grad, jit, value_and_grad
 from wengert.backends.native import build
-from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import dynamic, families
 from wengert.tracer.call.laddered import Laddered
 from wengert.tracer.call.search import FamilySearch
-from wengert.tracer.common import events
-from wengert.tracer.program import backend_choice
 
 ORDER = [7, 9, 12, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 40, 41, 13, 11, 6, 8, 127]
 
 
 @pytest.fixture(autouse=True)
-def as_users_have_it(monkeypatch):
-    monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+def as_users_have_it(learning, monkeypatch):
     monkeypatch.setattr(families, "LEAST_COST", 1e9)  # none has a program of its own
-    for function in (jit, Compiled.__init__):
-        monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
-
-
-@pytest.fixture(autouse=True)
-def happened():
-    """kind of event -> how often."""
-    counts = collections.Counter()
-    heard = lambda event: counts.update([event.kind])
-    events.LISTENERS.append(heard)
-    yield counts
-    events.LISTENERS.remove(heard)
 
 
 @pytest.fixture(params=["soon", "whole"])
