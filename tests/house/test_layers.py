@@ -4,6 +4,7 @@ import ast
 import collections
 import re
 import sys
+import tomllib
 
 import pytest
 from places import ROOT
@@ -39,6 +40,14 @@ def imports(path):
                 yield base[0], node
             else:
                 yield from (((node.module or alias.name).split(".")[0], node) for alias in node.names)
+
+
+def test_what_is_installed_has_every_package():
+    """A checkout that is installed in place finds its folders itself; a copy has those that are listed."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    homes = [ROOT, *(ROOT / room for room in (*MAY, "examples"))]
+    found = {p.parent for home in homes for p in (home.rglob("__init__.py") if home != ROOT else home.glob("__init__.py"))}
+    assert sorted(listed) == sorted(".".join(("wengert", *p.relative_to(ROOT).parts)) for p in found)
 
 
 def test_syntax_trees_are_made_in_one_place():
