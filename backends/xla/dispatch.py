@@ -24,6 +24,7 @@ from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
 from .sharding import is_spread, over_devices, spread_arrays
+from .spinning import Spin
 from .waiting import dear
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -103,11 +104,11 @@ class Program:
     """One `jax.jit` a signature: one that has raised while it was traced is slow for that signature ever after, a
     hundred microseconds a call, and a signature that is not known yet raises.
 
-    first: that of the first signature, or of the one to come; known: signature -> each of them.
+    first: that of the first signature, or of the one to come; known: signature -> each; spin: waits for results.
     """
 
     def __init__(self, run, name):
-        self.run, self.name, self.known = run, name, {}
+        self.run, self.name, self.known, self.spin = run, name, {}, Spin()
         self.first = self.fresh()
 
     def fresh(self):

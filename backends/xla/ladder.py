@@ -16,7 +16,8 @@ import numpy as np
 
 from ...ir.generic import Generic
 from ...ir.padding import Unroomy, in_room
-from .dispatch import ahead, narrow, program, settled, wide
+from .dispatch import ahead, narrow, program, wide
+from .spinning import ndarrays
 
 FINEST = 8  # bound: the least step, and what the least ones lie apart
 OCTAVE = 4  # bound: steps from a size to its double; benchmarks/sizes/ladder.py compares them
@@ -52,6 +53,7 @@ class Rung:
         self.made, self.spare, self.calls, self.compiled_in = made, [], 0, None
         places = tuple(range(len(made.func.params)))
         self.run = program(lambda types: (made.func, places), name, **options)
+        self.shapes = shapes_at(made.shapes, made.names)
         # of each argument: its type in room, where it needs any, else the class of a number, else nothing
         grows = lambda shape: any(not isinstance(d, int) for d in shape)
         self.plan = [
@@ -69,11 +71,13 @@ class Rung:
         for k, (type, number) in enumerate(self.plan):
             if type is not None:
                 x = given[k]
-                array, shape = arrays.get(k) or (zeros_aligned(type), x.shape)
-                if shape != x.shape and any(a > b for a, b in zip(shape, x.shape, strict=True)):
+                shape = x.shape
+                array, before, part = arrays.get(k) or (zeros_aligned(type), shape, None)
+                if shape != before and any(a > b for a, b in zip(before, shape, strict=True)):
                     array[...] = 0
-                array[tuple(map(slice, x.shape))] = x
-                arrays[k] = array, x.shape
+                if shape != before or part is None:
+                    arrays[k] = array, shape, part = array, shape, array[tuple(map(slice, shape))]
+                part[...] = x
                 given[k] = array
             elif number is not None:
                 given[k] = number(given[k])
@@ -85,11 +89,12 @@ class Rung:
         except IndexError:  # all are in use by other threads
             arrays = {}
         start = time.perf_counter() if not self.calls else None
-        true = [np.int64(sizes[n]) for n in self.made.names]
+        true = [sizes[n] for n in self.made.names]
+        run = self.run.first if self.calls else self.run  # of the one signature
         with wide():
-            out = self.run(*self.operands(leaves, arrays), *true)
-        out = out if isinstance(out, tuple) else (out,)
-        found = [cut(settled(x), shape, sizes) for x, shape in zip(out, self.made.shapes, strict=True)]
+            out = run(*self.operands(leaves, arrays), *map(np.int64, true))
+        pairs = zip(ndarrays(out, self.run), self.shapes(*true), strict=True)
+        found = [np.array(x[tuple(map(slice, shape))] if shape else x) for x, shape in pairs]
         self.spare.append(arrays)  # nobody reads them any more
         self.calls += 1
         if start is not None:
@@ -146,9 +151,10 @@ class Ladder:
         return lines
 
 
-def cut(x, shape, sizes):
-    """A result without its tails, in memory of its own."""
-    return np.array(x[tuple(slice(d if isinstance(d, int) else d.at(sizes)) for d in shape)]) if shape else np.array(x)
+def shapes_at(shapes, names):
+    """A function of sizes that gives what shapes of dimensions are there; their text is Python's."""
+    texts = [f"({', '.join(map(str, shape))}{',' if shape else ''})" for shape in shapes]
+    return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)")
 
 
 def zeros_aligned(type):

@@ -18,6 +18,7 @@ from jax import lax
 from .. import native
 from ..target import platform
 from .hosted import calls_python, original
+from .spinning import spun
 
 CHEAP = 1024  # fact: operations from which XLA runs a program on threads of its own
 AT_ONCE = 2e-4  # bound: seconds for which it is asked without a break whether a program has ended
@@ -46,12 +47,13 @@ def dear(func, leaves, out):
     return [*out[:k], lax.select(always, out[k], lax.full_like(out[k], 0)), *out[k + 1 :]]
 
 
-def heard(raw, name="a compiled function"):
+def heard(raw, name="a compiled function", program=None):
     """Results of a program when they are there; signals are heard meanwhile."""
     results = [x for x in (raw if isinstance(raw, tuple) else (raw,)) if hasattr(x, "is_ready")]
-    waits = not all(x.is_ready() for x in results) and threading.current_thread() is threading.main_thread()
-    begun = time.perf_counter() if waits else 0.0
     try:
+        spun(results, program)
+        waits = not all(x.is_ready() for x in results) and threading.current_thread() is threading.main_thread()
+        begun = time.perf_counter() if waits else 0.0
         while waits and not all(x.is_ready() for x in results):
             passed = time.perf_counter() - begun
             time.sleep(0 if passed < AT_ONCE else min(SHARE * passed, LONGEST))

@@ -1,13 +1,16 @@
 """Programs of symbolic sizes in the room of larger arrays (`backends/xla/ladder.py`) against XLA at the exact shapes.
 
-    python benchmarks/sizes/ladder.py [--only kalman,lstm] [--lengths 44,90,180,350] [--octave 4]
+    python benchmarks/sizes/ladder.py [--only kalman lstm] [--lengths 44,90,180,350] [--octave 4]
 
 Columns: masks put in; for the lengths, mean of a call's time by that of a program of the exact shape, medians of runs
-that take turns, arguments and results on the host; executables made. All values are compared.
+that take turns, arguments and results on the host; executables made. All values are compared. Each program has a
+process of its own, since functions of one code share what is compiled.
 """
 
 import argparse
 import functools
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -16,6 +19,7 @@ from sequences import squares
 
 from wengert import grad, jit
 from wengert.backends.xla import dispatch, ladder
+from wengert.backends.xla.spinning import ndarrays
 from wengert.benchmarks.timing import interleave
 from wengert.ir.generic import Unalike
 from wengert.ir.padding import Unroomy
@@ -44,7 +48,7 @@ def of_exact_shape(func):
     def call(leaves):
         with dispatch.wide():
             out = run(*leaves)
-        return [np.array(dispatch.settled(x)) for x in (out if isinstance(out, tuple) else (out,))]
+        return list(map(np.array, ndarrays(out, run)))
 
     return call
 
@@ -69,20 +73,25 @@ def row(f, make, lengths):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(PROGRAMS))
+    parser.add_argument("--only", nargs="*", default=list(PROGRAMS), help="names, quoted where they have spaces")
     parser.add_argument("--lengths", default="44,90,180,350")
     parser.add_argument("--octave", type=int, default=ladder.OCTAVE)
     args = parser.parse_args()
-    ladder.OCTAVE = args.octave
-    for name in [n for n in PROGRAMS if n in args.only]:
-        function, make, wrt = PROGRAMS[name]
-        made = {"forward": jit(function), "gradient": grad(lambda *xs, f=function: squares(f(*xs)), argnums=wrt)}
-        for what, f in made.items():
-            try:
-                masks, ratio, count = row(f, make, list(map(int, args.lengths.split(","))))
-                print(f"{name:18} {what:9} {masks:3} masks, {ratio:.2f} x exact, {count} executables", flush=True)
-            except (NoFamily, Unalike, Unroomy) as reason:
-                print(f"{name:18} {what:9} none: {reason}", flush=True)
+    if len(args.only) > 1:
+        for name in args.only:
+            options = ["--lengths", args.lengths, "--octave", str(args.octave)]
+            subprocess.run([sys.executable, __file__, "--only", name, *options], check=True)
+        return
+    ladder.OCTAVE, lengths = args.octave, list(map(int, args.lengths.split(",")))
+    (name,) = args.only
+    function, make, wrt = PROGRAMS[name]
+    made = {"forward": jit(function), "gradient": grad(lambda *xs: squares(function(*xs)), argnums=wrt)}
+    for what, f in made.items():
+        try:
+            masks, ratio, count = row(f, make, lengths)
+            print(f"{name:18} {what:9} {masks:3} masks, {ratio:.2f} x exact, {count} executables", flush=True)
+        except (NoFamily, Unalike, Unroomy) as reason:
+            print(f"{name:18} {what:9} none: {reason}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from ...backends.xla import dispatch
+from ...backends.xla import dispatch, spinning
 from ...ir.amounts import in_time
 from ...ir.types import type_of
 from ..common import events
@@ -122,7 +122,7 @@ class Deferred:
         def xla():
             with dispatch.wide():
                 raw = program(*leaves)
-            return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
+            return spinning.ndarrays(raw, program)
 
         xla()  # XLA prepares products when they first run
         self.faster = backend_choice.faster_as_numpy(entry, version, leaves, xla)

@@ -325,7 +325,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 raw = here.call(*everything) if self.compiled.device is None else self.on_device(here, everything)
             except dispatch.FAILURES as failure:
                 raise hosted.original(failure) from None
-        return raw if not here.endures or isinstance(raw, SelectedResults) else waiting.heard(raw, self.compiled.name)
+        if not here.endures or isinstance(raw, SelectedResults):
+            return raw
+        return waiting.heard(raw, self.compiled.name, here.call)
 
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])

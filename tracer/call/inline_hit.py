@@ -74,7 +74,12 @@ class Hit:
         lines = self.launch()
         if here.endures and not isinstance(here.call, Trees):
             self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": self.entry.compiled.name}
-            lines.append(f"heard(raw, name_{k})")
+            self.space[f"program_{k}"] = self.call
+            lines.append(f"heard(raw, name_{k}, program_{k})")
+        elif self.entry.numpy and self.spin() is not None:
+            self.space[f"spin_{k}"] = self.spin()
+            last = self.last()
+            lines.append(f"if not {last}.is_ready(): spin_{k}({last})")
         first = f"return callee(entry_{k}.first, {', '.join([*self.names, *self.given])})"
         lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
         given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
@@ -133,6 +138,17 @@ class Hit:
             return [f"raw = entry_{k}.launch(here_{k}, {self.everything})"]
         asks, launch = [*self.narrow(), "x64.value"], f"raw = {self.launched()}({self.arguments})"
         return [f"if {' or '.join(asks)}:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
+
+    def spin(self):
+        """What waits for the results, if they are those of one program that runs on this machine, and no Python."""
+        if type(self.call) is not dispatch.Program or not dispatch.on_host():
+            return None
+        silent = not any(hosted.calls_python(v.func) for v in self.versions)
+        return self.call.spin if silent and len({len(v.func.results) for v in self.versions}) == 1 else None
+
+    def last(self):
+        """Text of the last result."""
+        return "raw[-1]" if len(self.versions[0].func.results) - isinstance(self.here.call, Trap) > 1 else "raw"
 
     def launched(self):
         """Text of what is launched: of one program the function of jax, of several the one for these shapes."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...backends import forked, native
 from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
-from ...backends.xla import dispatch, waiting
+from ...backends.xla import dispatch, spinning, waiting
 from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
@@ -106,9 +106,8 @@ def settle(entry, here, version, everything):
         with dispatch.wide():
             raw = program(*everything)
             if version.endures and not isinstance(raw, SelectedResults):
-                waiting.heard(raw, entry.compiled.name)
-        raw = raw.raw if isinstance(raw, SelectedResults) else raw
-        return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
+                waiting.heard(raw, entry.compiled.name, program)
+        return spinning.ndarrays(raw.raw if isinstance(raw, SelectedResults) else raw, program)
 
     if asked(entry) is not None:
         switch_to_numpy(entry, here, version)

@@ -1,6 +1,6 @@
 """The traces of one signature that differ in what was assumed (`assume`), and which of them is right for a call."""
 
-from ...backends.xla import dispatch, waiting
+from ...backends.xla import dispatch, spinning, waiting
 from ..common.errors import UnsupportedError, message
 from ..values import status
 from ..values.speculate import Assumption
@@ -96,8 +96,10 @@ class Tree:
         while True:
             raw = version.program(*leaves)
             if version.endures:
-                waiting.heard(raw, version.captured.func.name)
+                waiting.heard(raw, version.captured.func.name, version.program)
             results = raw if isinstance(raw, tuple) else (raw,)
+            if version.captured.checks:
+                spinning.spun(results, version.program)
             number = dispatch.number(results[-1]) if version.captured.checks else 0
             check = status.failure(version.captured.checks, number)[0] if number else None
             if check is None or check.error is not Assumption:
