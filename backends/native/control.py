@@ -11,6 +11,7 @@ from ...ir.ops.shape import dynamic_update_slice, reshape
 from ...ir.sample import decide
 from .code import IndexForm, llvm_type
 from .drawing import drawn_state, emit_draw
+from .early_exit import status_result, status_within
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .scatter import SCATTERS
@@ -47,12 +48,13 @@ def emit_loop(region, eqn):
         go = None if end is None else code.op(f"icmp slt i64 {t}, {region.element(end, ())}")
         if test is None:
             return go
-        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}).run()[0], ())
+        asked = [test.params[k - len(state)]] if (k := status_result(region, eqn)) is not None else ()
+        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}, status=asked).run()[0], ())
         return ask() if go is None else code.both(go, ask)
 
     def step(t, *values, block=None):
         region.nest.depth += 1
-        out = region.inner(body, reps(body, t, values), cells, block).run()
+        out = region.inner(body, reps(body, t, values), cells, block, status_within(region, eqn, body)).run()
         region.nest.depth -= 1
         found = [region.element(out[k], ()) for k in scalars]
         if each:
@@ -182,7 +184,9 @@ def emit_cond(region, eqn):
             cell.version = version
         for p, x in zip(branch.params, operands):
             nest.known.same(p, x)
-        out = region.inner(branch, reps, cells).run()
+        status, truths = status_within(region, eqn, branch), index.type.kind == "b"
+        facts = region.facts.where(index, branch is branches[1]) if truths else region.facts
+        out = region.inner(branch, reps, cells, None, status, facts.within(branch.params, operands)).run()
         values = {k: region.element(out[k], ()) for k in arrivals}
         for k, x in values.items():
             arrivals[k].append((x, code.here))

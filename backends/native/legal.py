@@ -1,11 +1,14 @@
 """Which loops run natively, and why the others do not."""
 
+import contextvars
 import functools
 
 from ...ir.core import regions
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from ...ir.sample import SAMPLE, Unalike
+from ...ir.setting import set_within
+from ...ir.sticky import CHECKED, telling_loops
 from .build import has_symbol
 from .direct import UNLOCKED
 from .draw_check import unlike_numpy
@@ -17,6 +20,14 @@ from .values import NotNative
 
 # work from which a nest pays for being compiled: equations run, rows by their length; measured by benchmarks/tune.py
 LEAST = 128
+# the loops that may end where a check fails: {body: which of what they carry says so}
+ENDING = contextvars.ContextVar("ending", default=None)
+
+
+def ending(func, made=None):
+    """Within: nests of a function, or of `made`, as which it runs, end where a check fails, if its last result tells
+    that."""
+    return set_within(ENDING, telling_loops(func if made is None else made) if func in CHECKED else {})
 
 
 def forms(func, least=...):
@@ -44,13 +55,14 @@ def taken(op, types, attrs, least=...):
         reason = "too little work to pay"
     if reason is not None:
         return None, reason
-    return made(op, tuple(types), tuple(attrs.items()), ONLY_EXACT.get(), SAMPLE.get() is not None)
+    asked = ONLY_EXACT.get(), SAMPLE.get() is not None, (ENDING.get() or {}).get(attrs["body"])
+    return made(op, tuple(types), tuple(attrs.items()), *asked)
 
 
 @functools.lru_cache(64)
-def made(op, types, attrs, exact, sized=False):
-    """`taken`, whatever the work is. sized: as one of several that are compared."""
-    nest = emitted(op, types, attrs, exact, sized)
+def made(op, types, attrs, exact, sized=False, status=None):
+    """`taken`, whatever the work is. sized: as one of several that are compared; status: as `Nest` has it."""
+    nest = emitted(op, types, attrs, exact, status, sized)
     if isinstance(nest, str):
         return None, nest
     missing = [name for name in nest.functions() if not has_symbol(name)]
@@ -61,10 +73,10 @@ def made(op, types, attrs, exact, sized=False):
 
 
 @functools.lru_cache(64)
-def emitted(op, types, attrs, exact, sized=False, followed=None):
+def emitted(op, types, attrs, exact, status=None, sized=False, followed=None):
     """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none.
 
-    followed: decisions of another sample, where it is one of several that are compared.
+    status: as `Nest` has it; followed: decisions of another sample, where it is one of several that are compared.
     """
     attrs = dict(attrs)
     acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
@@ -72,7 +84,8 @@ def emitted(op, types, attrs, exact, sized=False, followed=None):
         return f"{acting.op.name} may have an effect"
     try:
         if sized:
-            return SizedNest(op, types, attrs, exact, followed)
-        return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
+            return SizedNest(op, types, attrs, exact, status, followed)
+        unlocked = loop_work(attrs) >= UNLOCKED
+        return Nest(op, types, attrs, unlocked=unlocked, exact=exact, long=is_long(attrs), status=status)
     except (NotNative, Unalike) as why:
         return str(why)

@@ -3,20 +3,25 @@
 from ...ir.ops.control import loop
 from .build import LOCK, machine
 from .ffi import refusal, target
-from .legal import taken
+from .legal import ending, taken
 
 
 def listed_nests(func, least=..., regions=lambda eqn: eqn.regions()):
     """(loop equation, its nest) of the outermost loops that run as machine code, in order; least: as `legal.taken`."""
     if refusal() is not None:
-        return
+        return []
+    with ending(func):
+        return list(outermost_nests(func, least, regions))
+
+
+def outermost_nests(func, least, regions):
     for eqn in func.eqns:
         nest = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs, least)[0] if eqn.op is loop else None
         if nest is not None:
             yield eqn, nest
         else:
             for region in regions(eqn):
-                yield from listed_nests(region, least, regions)
+                yield from outermost_nests(region, least, regions)
 
 
 def target_name(nest):

@@ -7,6 +7,7 @@ from . import direct
 from .code import Code, IndexForm, llvm_literal, memory_type
 from .control import copy
 from .debug_lines import DebugMetadata, asked_for, nest_place
+from .early_exit import EarlyExit
 from .ffi import handler
 from .interrupts import POSTPONED, Interrupts
 from .interrupts import TEXT as HEARD
@@ -27,12 +28,12 @@ class Nest:
     """One loop equation being emitted.
 
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
-    signals meanwhile.
+    signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
     """
 
     REGION, PARTS = RegionEmitter, 1
 
-    def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False):
+    def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
@@ -48,6 +49,7 @@ class Nest:
                 else build.emit(op, params, attrs)
             )
         self.func, self.results = build.finish(results), results
+        self.early_exit = EarlyExit.of(self, status)
         self.place = self.code.place = nest_place(self.func)
         for t in (*types, *(r.type for r in results)):
             supported(t)
@@ -71,7 +73,8 @@ class Nest:
             else:
                 reps.append(Register(t, code.load(pointer, t.dtype, IndexForm())))
         outs = {k: self.buffer("result", k) for k, r in enumerate(self.results) if not r.type.shape}
-        region = self.REGION(self, self.func, reps, homes)
+        status = self.early_exit.begin(reps) if self.early_exit else ()
+        region = self.REGION(self, self.func, reps, homes, status=status)
         for k, r in enumerate(region.run()):
             if k in outs:
                 code.store(outs[k], r.type.dtype, IndexForm(), region.element(r, ()))
@@ -79,6 +82,8 @@ class Nest:
             code.do("ret void")
         else:
             self.hearing.finish()
+        if self.early_exit:
+            self.early_exit.finish({k: (pointer, self.results[k].type.dtype) for k, pointer in outs.items()})
 
     def buffer(self, kind, position):
         self.buffers.append((kind, position))

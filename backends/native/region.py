@@ -13,6 +13,7 @@ from ...ir.source import code_place
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
+from .early_exit import Facts, passed
 from .elements import Elements, offset
 from .mask_skip import demands
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
@@ -37,12 +38,14 @@ PRODUCT = 1 << 14  # multiplications from which a product is better left to a li
 
 
 class RegionEmitter(Writes):
-    def __init__(self, nest, func, reps, homes, block=None):
+    def __init__(self, nest, func, reps, homes, block=None, status=(), facts=None):
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be
-        computed, if not all are."""
-        self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
+        computed, if not all are; status: values that are the number at which the nest ends where it is not 0; facts:
+        what is known of the parameters."""
+        self.nest, self.code, self.func, self.homes, self.status = nest, nest.code, func, homes, status
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped, self.home, self.block = set(), {}, {}, block
+        self.env |= {p: passed(p) for p in func.params if p in status}
+        self.own, self.clamped, self.home, self.block, self.facts = set(), {}, {}, block, facts or Facts(nest.known)
         self.group, self.wave = self.FUSED(nest.code), self.SKEWED(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
@@ -50,9 +53,8 @@ class RegionEmitter(Writes):
         for k, cell in homes.items():
             self.placed(func.results[k], cell)
         cells = self.home | {p: x.cell for p, x in self.env.items() if isinstance(x, Memory)}
-        self.eqns = scheduled(
-            func, cells, lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells
-        )
+        computes = lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells
+        self.eqns = scheduled(func, cells, computes, in_order=bool(status))
         self.last, self.uses, read, where = {}, {}, set(func.results), set()
         for k, eqn in enumerate((*self.eqns, None)):
             for n, x in enumerate(func.results if eqn is None else eqn.operands):
@@ -61,9 +63,9 @@ class RegionEmitter(Writes):
         self.demands = demands(func)
         self.wheres = where - read  # where scatters put what they put, of which most may be dropped
 
-    def inner(self, func, reps, homes, block=None):
+    def inner(self, func, reps, homes, block=None, status=(), facts=None):
         """A region within this one."""
-        return type(self)(self.nest, func, reps, homes, block)
+        return type(self)(self.nest, func, reps, homes, block, status, facts)
 
     def placed(self, x, cell):
         """Say that x is to be left in a cell, and so what it is made of by stores."""
@@ -118,8 +120,14 @@ class RegionEmitter(Writes):
             self.flush()
         if eqn.op in REGIONS:
             self.env.update(zip(eqn.results, REGIONS[eqn.op][0](self, eqn), strict=True))
+            self.env |= {r: passed(r) for r in eqn.results if r in self.status}
             return
         r = eqn.results[0]
+        if r in self.status:
+            self.nest.early_exit.unless(*(self.element(self.read(x), ()) for x in eqn.operands[:2]))
+            self.facts.passed(eqn.operands[0], eqn.operands[2])
+            self.env[r] = passed(r)
+            return
         supported(r.type)
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
@@ -264,7 +272,7 @@ class RegionEmitter(Writes):
         return found
 
     def clamp(self, x, last):
-        low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
+        low, high = self.facts.interval(x) if x.type.dtype == "i8" else (None, None)
         name, t = self.element(self.read(x), ()), llvm_type(x.type.dtype)
         if t != "i64":
             name = self.code.op(f"sext {t} {name} to i64")

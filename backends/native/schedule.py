@@ -8,9 +8,9 @@ reductions.
 from ...ir.core import Value
 
 
-def scheduled(func, cell_of, ends):
+def scheduled(func, cell_of, ends, in_order=False):
     """The equations, producers first. cell_of: {value: its cell} of arrays in memory; ends(eqn): whether it computes
-    when it is met."""
+    when it is met; in_order: what stores nothing keeps its order, so that a check comes before what it is of."""
     place = {eqn: n for n, eqn in enumerate(func.eqns)}
     makers = {eqn: {x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None} for eqn in func.eqns}
     reads = reading(func, cell_of, ends)
@@ -35,7 +35,11 @@ def scheduled(func, cell_of, ends):
     while left:
         ready = [eqn for eqn in left if makers[eqn] <= done]
         quiet = [eqn for eqn in ready if not written(eqn)]
-        if quiet:
+        if quiet and in_order:
+            for eqn in [*left]:
+                if makers[eqn] <= done and not written(eqn):
+                    emit(eqn)
+        elif quiet:
             for eqn in quiet:
                 emit(eqn)
         else:

@@ -70,7 +70,7 @@ class SizedRegion(RegionEmitter):
         return super().start(x, last)
 
     def clamp(self, x, last):
-        low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
+        low, high = self.facts.interval(x) if x.type.dtype == "i8" else (None, None)
         if low is not None and low >= 0:
             assume(low)
         if high is not None and high <= last:
@@ -135,8 +135,8 @@ class SizedNest(Nest):
 
     REGION, PARTS = SizedRegion, ROW
 
-    def __init__(self, op, types, attrs, exact=False, followed=None):
-        self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact), []
+    def __init__(self, op, types, attrs, exact=False, status=None, followed=None):
+        self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact, status), []
         self.work, self.once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
         # with loops it may run for long at some size; without, it is refused where it would
         loops = not self.once or any(True for _ in outermost_loops(attrs["body"]))
@@ -144,7 +144,7 @@ class SizedNest(Nest):
         with deciding(Decisions(followed)) as log:
             if not self.long:
                 assume(LONG * ROW - self.work)
-            super().__init__(op, types, attrs, exact=exact, long=self.long)
+            super().__init__(op, types, attrs, exact=exact, long=self.long, status=status)
         log.finish()
         self.decisions, self.proofs = log.made, log.margins
 

@@ -38,7 +38,9 @@ def machine_code(eqn):
 def call_nest(writer, eqn):
     """The statements of a loop that is a nest."""
     nest, lines, given, homes = nest_of(eqn), [], [], {}
-    first, reads = len(eqn.operands) - eqn.attrs["carried"], read_before(eqn)
+    first = len(eqn.operands) - eqn.attrs["carried"]
+    # one that ends early leaves what it was given
+    reads = read_before(eqn) if nest.early_exit is None else set(range(eqn.attrs["carried"]))
 
     def named(wish, text):
         lines.append(f"{(name := writer.fresh(wish))} = {text}")

@@ -17,7 +17,7 @@ from ...ir.exactness import exactly, multiplying
 from ...ir.passes import widen
 from ...ir.types import Tensor, type_of
 from ..forked import refuse_forked, under_jit
-from ..native import asked, unless_failed
+from ..native import asked, ending, unless_failed
 from ..target import lowering_for, platform
 from . import processes
 from .lower import lower
@@ -78,8 +78,8 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
 
         def lowered(leaves):
-            with lowering_as(native, exact, precision, device):
-                out = dear(func, leaves, lower(numbers_in_nests(widen(func)), [leaves[i] for i in places]))
+            with lowering_as(native, exact, precision, device), ending(func, made := numbers_in_nests(widen(func))):
+                out = dear(func, leaves, lower(made, [leaves[i] for i in places]))
             if raising:
                 *out, status = out
                 out[bearer(func)] = borne(out[bearer(func)], status)

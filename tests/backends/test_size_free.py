@@ -198,7 +198,7 @@ def test_thresholds_follow_the_largest_sample():
 
     arguments = lambda sizes: (np.ones((sizes["n"], sizes["n"])) / sizes["n"], np.arange(1.0 * sizes["n"]))
     traced = functools.cache(lambda *items: jit(products).ir(*arguments(dict(items))))
-    nest = lambda n: emitted(*loop_of(traced(("n", n))), False, True)
+    nest = lambda n: emitted(*loop_of(traced(("n", n))), False, sized=True)
     assert nest(20).decisions != nest(90).decisions
     assert checked_at(lambda s: traced(*s.items()), of(20, 21, 60, 90, 75), of(47, 48, 64), arguments) == "ran"
 

@@ -12,19 +12,17 @@ import functools
 import numpy as np
 
 from ...backends.numpy import checked_rows, rows_of, solved
-from ...ir.core import Builder, Lit, Value
+from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.passes import dce
 from ...ir.pattern import made_by
+from ...ir.sticky import lowest, says_0
 from ...ir.types import Tensor
 from ...ir.walk import conjuncts, operands_first
-from ..values.status import BITS, STATUS
 
 TRUTH = Tensor((), np.dtype(bool))
 NO, YES = Lit(False, TRUTH), Lit(True, TRUTH)
-AND, OR, NOT, SELECT, EQ, NE, ADD, MUL = (OPS[name] for name in (
-    "and", "or", "not", "select", "eq", "ne", "add", "mul",
-))
+AND, OR, NOT, SELECT, NE = (OPS[name] for name in ("and", "or", "not", "select", "ne"))
 ALL, SLICE, RESHAPE, LU, SOLVE = (OPS[name] for name in ("reduce_and", "slice", "reshape", "lu", "solve"))
 FEW = 64  # bound: equations that a condition on an index has, and more
 GE, LT, AT, FIRST = (OPS[name] for name in ("ge", "lt", "dynamic_slice", "argmax"))
@@ -229,34 +227,3 @@ def select_truth(condition, one, other):
 def without_double_not(x):
     """A truth, without what is said twice of it: not not."""
     return turned(*made_by(x, NOT)) if made_by(x, NOT) else x
-
-
-def says_0(x, number):
-    """Whether x is that a number is 0."""
-    return (
-        isinstance(x, Value)
-        and x.eqn is not None
-        and x.eqn.op is EQ
-        and number in x.eqn.operands
-        and Lit(0, number.type) in x.eqn.operands
-    )
-
-
-def lowest(x):
-    """The low bits of a status, 0 where they are not known."""
-    if isinstance(x, Lit):
-        return int(x.value) % (1 << BITS)
-    if x.type is STATUS and x.eqn is not None and x.eqn.op is ADD:
-        many = [y for y in x.eqn.operands if isinstance(y, Value)]
-        if len(many) == 1 and multiple(many[0]):
-            return sum(map(lowest, x.eqn.operands)) % (1 << BITS)
-    return 0
-
-
-def multiple(x):
-    """Whether a number has low bits of 0."""
-    return (
-        x.eqn is not None
-        and x.eqn.op is MUL
-        and any(isinstance(y, Lit) and int(y.value) % (1 << BITS) == 0 for y in x.eqn.operands)
-    )

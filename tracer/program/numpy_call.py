@@ -19,6 +19,7 @@ import copy
 
 import numpy as np
 
+from ...backends import native
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
 from ...ir import syntax
 from ...ir.sample import SAMPLE
@@ -178,7 +179,8 @@ class _CallLines:
             held[p] = self.parameter(place, p, types.get(place), head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
-        program = Statements(func, [held[p] for p in func.params], taken, arrays, clock)
+        with native.ending(version.func, func):
+            program = Statements(func, [held[p] for p in func.params], taken, arrays, clock)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...backends.numpy import LARGEST
 from ...backends.xla import dispatch, hosted
+from ...ir.sticky import CHECKED
 from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
@@ -49,6 +50,8 @@ class Specialisation:
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
+        if captured.checks and not self.effects and not captured.outside.draws:
+            CHECKED.add(func)
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
         self.interpreted = None  # the program as generated NumPy, where it was needed
@@ -72,12 +75,18 @@ class Specialisation:
     @functools.cached_property
     def decided(self):
         """The equations of which NumPy's calls are made: of the status they give whether it is 0."""
-        return decided(self.func) if self.captured.checks else self.func
+        return self._decided()
 
     @property
     def mixed(self):
         """The equations of which nests are made too, which solve small systems."""
-        return decided(self.func, LARGEST + 1) if self.captured.checks else self.func
+        return self._decided(LARGEST + 1)
+
+    def _decided(self, least=0):
+        made = decided(self.func, least) if self.captured.checks else self.func
+        if self.func in CHECKED:
+            CHECKED.add(made)
+        return made
 
     @property
     def numpy(self):

@@ -11,12 +11,12 @@ import numpy as np
 
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
+from ...ir.sticky import BITS
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to, reshape_to
 from ..common.errors import with_args, with_note
 
 STATUS = Tensor((), INDEX)
-BITS = 16
 MOST = 2 ** (62 - BITS)  # larger numbers are quoted as this
 SMALL = 64  # indices that are always looked through
 PASSED = Lit(0, STATUS)

@@ -1,0 +1,153 @@
+"""Nests that end where a check fails.
+
+A program with checks gives the number of the first that failed, and nothing else that it gives is looked at then. So a
+nest that carries that number need not go on with it: it leaves as soon as a check fails, and in all that it computes
+the number is 0. What comes behind a check then knows that it held, and LLVM that an index lies within.
+"""
+
+import numpy as np
+
+from ...ir.affine import plus
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ...ir.pattern import made_by
+from ...ir.sticky import says_0, sticky_values
+from ...ir.walk import conjuncts
+from .code import IndexForm, llvm_literal
+from .values import Number
+
+NOT, SELECT, GE, GT, LE, LT = (OPS[name] for name in ("not", "select", "ge", "gt", "le", "lt"))
+SIDES = {GE: ("low", 0), GT: ("low", 1), LE: ("high", 0), LT: ("high", -1)}  # of y compared with a number
+OPPOSITE = {GE: LT, LT: GE, GT: LE, LE: GT}
+COUNTS = np.dtype("i8")
+
+
+class Facts:
+    """What is known of integers in one region, where the checks before have held. known: an Affine."""
+
+    def __init__(self, known):
+        self.known, self.low, self.high = known, {}, {}
+
+    def within(self, params, operands):
+        """The same in a region of which these are the parameters."""
+        made = Facts(self.known)
+        for p, x in zip(params, operands):
+            for inner, outer in ((made.low, self.low), (made.high, self.high)):
+                inner |= {p: outer[x]} if x in outer else {}
+        return made
+
+    def where(self, truth, holds):
+        """These, and what follows where a truth is one, or is none."""
+        made = Facts(self.known)
+        made.low |= self.low
+        made.high |= self.high
+        made.decided(truth, holds)
+        return made
+
+    def decided(self, truth, holds):
+        """Note that a truth is one, or is none."""
+        parts = conjuncts(truth)
+        for x in parts if holds or len(parts) == 1 else ():
+            inner = made_by(x, NOT)
+            self.decided(inner[0], not holds) if inner else self.note(x, holds)
+
+    def passed(self, test, status):
+        """Note that the nest has not left, which it would have where a test is True and nothing has failed before."""
+        parts = [x for x in conjuncts(test) if not says_0(x, status)]
+        if len(parts) == 1:
+            self.decided(parts[0], False)
+
+    def note(self, x, truth):
+        sides = next(((op, sides) for op in SIDES if (sides := made_by(x, op))), None)
+        if sides is None or not isinstance(sides[1][1], Lit) or sides[1][0].type.dtype != COUNTS:
+            return
+        op, (y, n) = sides
+        side, shift = SIDES[op if truth else OPPOSITE[op]]
+        if side == "low":
+            self.low[y] = max(self.low.get(y, int(n.value) + shift), int(n.value) + shift)
+        else:
+            self.high[y] = min(self.high.get(y, int(n.value) + shift), int(n.value) + shift)
+
+    def interval(self, x):
+        """(lowest, highest) that an integer can be, each None where it is not known."""
+        found = self.own(x)
+        wraps = made_by(x, SELECT)
+        if None not in found or not wraps:
+            return found
+        test, wrapped, y = wraps
+        if made_by(test, LT) != (y, Lit(0, y.type)):
+            return found
+        low, high = self.own(y)
+        terms, n = plus(self.known.form(wrapped), self.known.form(y), -1)
+        if low is None or high is None or terms:
+            return found
+        return min(low + n, 0 if high >= 0 else low + n), max(high, n - 1 if low < 0 else high)
+
+    def own(self, x):
+        low, high = self.known.interval(x)
+        pick = lambda best, *found: best([n for n in found if n is not None], default=None)
+        return pick(max, low, self.low.get(x)), pick(min, high, self.high.get(x))
+
+
+class EarlyExit:
+    """Where the nest that is being emitted leaves. values: of its function, that are the status; param: what it begins
+    as; result: the position of what it becomes."""
+
+    def __init__(self, nest, values, param, result):
+        self.nest, self.code, self.values, self.param, self.result = nest, nest.code, values, param, result
+        self.label, self.arrivals = nest.code.label(), []
+
+    @classmethod
+    def of(cls, nest, result):
+        found = None if result is None else sticky_values(nest.func, result)
+        return None if found is None else cls(nest, *found, result)
+
+    def begin(self, reps):
+        """Leave where a check has failed before. reps: of the parameters -> the values."""
+        before = reps[nest_param(self.nest, self.param)].name
+        self.unless(self.code.op(f"icmp ne i64 {before}, 0"), before)
+        return self.values
+
+    def unless(self, failed, status):
+        """Leave with a status if a check has failed."""
+        if failed == "false":
+            return
+        code, on = self.code, self.code.label()
+        unlikely = code.call("llvm.expect.i1", "i1", ("i1", failed), ("i1", "false"))
+        self.arrivals.append((status, code.here))
+        code.branch(unlikely, self.label, on)
+        code.begin(on)
+
+    def finish(self, numbers):
+        """Where all leave. numbers: position of a result -> (pointer, dtype)."""
+        code = self.code
+        code.begin(self.label)
+        status = code.phi("i64", self.arrivals)[0]
+        for k, (pointer, dtype) in numbers.items():
+            code.store(pointer, dtype, IndexForm(), status if k == self.result else nothing(dtype))
+        code.do("ret void" if self.nest.hearing is None else "ret i1 false")
+
+
+def nest_param(nest, param):
+    return nest.func.params.index(param)
+
+
+def nothing(dtype):
+    """The number that is left where none has been computed."""
+    return llvm_literal(dtype.type(0), dtype)
+
+
+def passed(x):
+    """The status where nothing has failed."""
+    return Number(Lit(0, x.type))
+
+
+def status_result(region, eqn):
+    """Which result of a loop or a choice is the status, or None."""
+    return next((k for k, r in enumerate(eqn.results) if r in region.status), None)
+
+
+def status_within(region, eqn, func):
+    """The values of a region of it that are the status."""
+    k = status_result(region, eqn)
+    return () if k is None else sticky_values(func, k)[0]
