@@ -273,18 +273,18 @@ class Compiled(Inspecting):
         """The entry in which an int that keeps changing is traced; None where there is no such int, a trace must know
         it, or this is the second value and the program is a better one where it is known."""
         for i, values in () if is_answering() else route.changing(static):
-            if values == 1 and (i in route.plain.postponed or self.entry is not SignatureEntry):
-                continue
             wider = Route(built[1], {*route.promoted, i}, route.plain)
-            key = wider.key(leaves)
+            key, postponed = wider.key(leaves), route.plain.postponed
+            if values == 1 and ((wider.promoted, key) in postponed or self.entry is not SignatureEntry):
+                continue
             try:
-                known = route.plain.postponed.pop(i, None)
+                known = postponed.pop((wider.promoted, key), None)
                 entry = known or self.enter(wider, key, leaves, built, args, kwargs)
                 wider.entries[key] = self.entries[built, wider.promoted, key] = entry
                 if self.entry is SignatureEntry:
                     ahead = known or entry.trace_ahead(leaves)
                     if values == 1 and better_known(ahead):
-                        route.plain.postponed[i] = entry
+                        postponed[wider.promoted, key] = entry
                         del self.entries[built, wider.promoted, key]
                         continue
                     entry.prepared(leaves)

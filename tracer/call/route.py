@@ -33,7 +33,8 @@ class Route:
         self.jax = any(map(is_tracer_type, types))  # called while jax traces another function
         if self.jax:
             self.fixed.update(self.static)
-        # ints of which two values are better known: leaf -> the entry in which they are traced, for a third
+        # of ints of which two values are better known: (the ints that are traced, the other static values) -> the entry
+        # for a third
         self.postponed = {}
         # the leaves that are known by their class, and those of them that a trace has to know by identity
         self.alike, self.pinned = {i for i in self.static if by_class(types[i])}, set()

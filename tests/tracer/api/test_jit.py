@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import random
 import threading
 import typing
 
@@ -250,6 +251,27 @@ def test_static_arguments_are_part_of_the_key():
     agree(f(V, True, "scale"), V * True)
     assert traces(f) == 4
     assert "n keeps changing" in f.explain() and "new static value mode='shift' (was 'scale')" in f.explain()
+
+
+def trips_and_more(x, j, k, m):
+    for _ in range(4):
+        j += k
+    return x * m, j, k + 0, m - 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(12))
+def test_ints_that_change_in_any_order(seed, whole):
+    """Each in turn, several at once, and back: one that is traced by now is not answered for as it was."""
+    draw = random.Random(seed)
+    values = [draw.randint(0, 3) for _ in range(3)]
+    f = jit(trips_and_more, whole=whole)
+    for _ in range(14):
+        for place in draw.sample(range(3), draw.choice([1, 1, 1, 2, 3])):
+            values[place] = draw.randint(-4, 4)
+        got, want = f(V, *values), trips_and_more(V, *values)
+        agree(got[0], want[0])
+        assert got[1:] == want[1:] and [type(n) for n in got[1:]] == [int] * 3
     g = jit(lambda x, n: np.ones(n) * x[0])
     agree([g(V, 2), g(V, 3)], [np.ones(2) * V[0], np.ones(3) * V[0]])
     assert "new static value n=3 (was 2)" in g.explain()
