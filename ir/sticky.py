@@ -28,7 +28,7 @@ def sticky_values(func, k, known=None):
     been found already that the number stays.
     """
     x, found = func.results[k], set()
-    while isinstance(x, Value):
+    while isinstance(x, Value) and x.type.shape == () and x.type.dtype == "i8":
         found.add(x)
         if x.eqn is None:
             return frozenset(found), x
@@ -74,7 +74,13 @@ def carried_on(eqn, k):
 def sticks(eqn, known):
     """Whether a `select` gives something else than its last operand only where that is 0, and then no 0."""
     test, one, other = eqn.operands
-    return lowest(known.get(one, one)) != 0 and any(says_0(t, other) for t in conjuncts(test))
+    return never_0(known.get(one, one)) and any(says_0(t, other) for t in conjuncts(test))
+
+
+def never_0(code):
+    """Whether a number is known not to be 0, whatever is chosen in it."""
+    chosen = made_by(code, SELECT)
+    return all(map(never_0, chosen[1:])) if chosen else lowest(code) != 0
 
 
 def telling_loops(func):

@@ -14,6 +14,7 @@ from .drawing import drawn_state, emit_draw
 from .early_exit import status_result, status_within
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
+from .loop_bounds import bound_carried
 from .scatter import SCATTERS
 from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
@@ -41,6 +42,8 @@ def emit_loop(region, eqn):
         known.counter(func.params[0], bound)
         for p, x in zip(func.params[1:], invariants):
             known.same(p, x)
+        if func is body and test is not None and region.status:
+            bound_carried(known, region.facts, body, test, state)
         carried = [Register(x.type, of[k]) if k in of else Memory(x.type, cells[k]) for k, x in enumerate(state)]
         return [Register(COUNTER, t), *fixed, *carried]
 

@@ -72,7 +72,7 @@ class Facts:
         """(lowest, highest) that an integer can be, each None where it is not known."""
         found = self.own(x)
         wraps = made_by(x, SELECT)
-        if None not in found or not wraps:
+        if not wraps:
             return found
         test, wrapped, y = wraps
         if made_by(test, LT) != (y, Lit(0, y.type)):
@@ -81,12 +81,17 @@ class Facts:
         terms, n = plus(self.known.form(wrapped), self.known.form(y), -1)
         if low is None or high is None or terms:
             return found
-        return min(low + n, 0 if high >= 0 else low + n), max(high, n - 1 if low < 0 else high)
+        wrapped = min(low + n, 0 if high >= 0 else low + n), max(high, n - 1 if low < 0 else high)
+        return narrower(found, wrapped)
 
     def own(self, x):
-        low, high = self.known.interval(x)
-        pick = lambda best, *found: best([n for n in found if n is not None], default=None)
-        return pick(max, low, self.low.get(x)), pick(min, high, self.high.get(x))
+        return narrower(self.known.interval(x), (self.low.get(x), self.high.get(x)))
+
+
+def narrower(a, b):
+    """The interval in which two have their numbers, each end None where it is not known."""
+    pick = lambda best, *ends: best([n for n in ends if n is not None], default=None)
+    return pick(max, a[0], b[0]), pick(min, a[1], b[1])
 
 
 class EarlyExit:

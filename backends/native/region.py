@@ -129,6 +129,10 @@ class RegionEmitter(Writes):
             self.env[r] = passed(r)
             return
         supported(r.type)
+        decided = self.nest.known.decided(r) if self.status and r.type.kind == "b" else None
+        if decided is not None:
+            self.env[r] = Number(Lit(decided, r.type))
+            return
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
         if eqn.op in STORES and (

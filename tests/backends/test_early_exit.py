@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from random_indices import differs
 
 from wengert import jit
 from wengert.backends import native
@@ -151,6 +152,12 @@ def test_they_are_found(f):
     with native.ending(version.func):
         nests = [nest for _, nest in native.listed_nests(version.func, 0)]
         assert any(nest.early_exit is not None for nest in nests)
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 2))
+def test_random_loops(seed, tmp_path):
+    text, _ = differs(seed, tmp_path, engine="numpy" if seed % 4 else "xla")
+    assert text is None, text
 
 
 def counting(x, n):
