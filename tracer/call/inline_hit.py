@@ -144,11 +144,16 @@ class Hit:
         if type(self.call) is not dispatch.Program or not dispatch.on_host():
             return None
         silent = not any(hosted.calls_python(v.func) for v in self.versions)
-        return self.call.spin if silent and len({len(v.func.results) for v in self.versions}) == 1 else None
+        counts = set(map(self.given_back, self.versions))
+        return self.call.spin if silent and len(counts) == 1 and 0 not in counts else None
+
+    def given_back(self, version):
+        """How many results the program of a version gives."""
+        return len(version.func.results) - isinstance(self.here.call, Trap)
 
     def last(self):
         """Text of the last result."""
-        return "raw[-1]" if len(self.versions[0].func.results) - isinstance(self.here.call, Trap) > 1 else "raw"
+        return "raw[-1]" if self.given_back(self.versions[0]) > 1 else "raw"
 
     def launched(self):
         """Text of what is launched: of one program the function of jax, of several the one for these shapes."""
