@@ -5,6 +5,9 @@ import struct
 
 import numpy as np
 
+WRITTEN_OUT = 1 << 20  # the number of a node of metadata, above those of lines
+UNROLL = f"""!{WRITTEN_OUT} = distinct !{{!{WRITTEN_OUT}, !{WRITTEN_OUT + 1}}}
+!{WRITTEN_OUT + 1} = !{{!"llvm.loop.unroll.enable"}}"""
 FLOATS = {4: "float", 8: "double"}
 TYPES = {
     "b": lambda n: "i1", "i": lambda n: f"i{8 * n}", "u": lambda n: f"i{8 * n}", "f": FLOATS.__getitem__,
@@ -87,6 +90,7 @@ class Code:
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.place, self.places = None, []  # where the user wrote what is emitted now, and each of the lines
         self.head = []  # what stands at the beginning of the function
+        self.written_out = False  # whether a loop is to be
         self.defined = {}  # functions beside it: name -> text
 
     def name(self):
@@ -152,10 +156,10 @@ class Code:
         self.begin(after)
         return self.phi("i1", [("false", before), (asked, last)])[0]
 
-    def loop(self, types, start, go, body, counter="0", name=None, step=1):
+    def loop(self, types, start, go, body, counter="0", name=None, step=1, written_out=False):
         """`while go(t, *values): values = body(t, *values); t += step` from t = counter -> the last values.
 
-        name: of t, if it has one.
+        name: of t, if it has one; written_out: whether LLVM is to write its few trips out one by one.
         """
         before, head, inside, after = self.here, self.label(), self.label(), self.label()
         self.jump(head)
@@ -171,7 +175,8 @@ class Code:
         new = [self.op(f"add nsw i64 {t}, {step}"), *new]
         for (_, arrivals), x in zip(found, new, strict=True):
             arrivals.append((x, self.here))
-        self.do(f"br label %{head}")
+        self.do(f"br label %{head}" + (f", !llvm.loop !{WRITTEN_OUT}" if written_out else ""))
+        self.written_out |= written_out
         self.begin(after)
         return values
 

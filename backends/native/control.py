@@ -8,7 +8,7 @@ from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.drawing import draw
 from ...ir.ops.shape import dynamic_update_slice, reshape
-from ...ir.sample import decide
+from ...ir.sample import SAMPLE, decide
 from .code import IndexForm, llvm_type
 from .drawing import drawn_state, emit_draw
 from .early_exit import status_result, status_within
@@ -21,6 +21,7 @@ from .values import Memory, NotNative, Number, Register
 
 # cost of an element up to which a loop may compute it again in every trip; measured by benchmarks/tune.py
 INVARIANT = 2
+FEW = 8  # fact: trips of a loop that goes on as data decide up to which LLVM writes them out
 
 
 def emit_loop(region, eqn):
@@ -42,13 +43,13 @@ def emit_loop(region, eqn):
         known.counter(func.params[0], bound)
         for p, x in zip(func.params[1:], invariants):
             known.same(p, x)
-        if func is body and test is not None and region.status:
-            bound_carried(known, region.facts, body, test, state)
         carried = [Register(x.type, of[k]) if k in of else Memory(x.type, cells[k]) for k, x in enumerate(state)]
         return [Register(COUNTER, t), *fixed, *carried]
 
     def goes(t, *values):
         go = None if end is None else code.op(f"icmp slt i64 {t}, {region.element(end, ())}")
+        if few is not None and end is None:
+            go = code.op(f"icmp slt i64 {t}, {few}")
         if test is None:
             return go
         asked = [test.params[k - len(state)]] if (k := status_result(region, eqn)) is not None else ()
@@ -64,6 +65,7 @@ def emit_loop(region, eqn):
             hearing.after(cost)
         return found
 
+    few = few_trips(region, body, test, invariants, state) if test is not None and region.status else None
     region.flush()
     plan = blocks(body, len(state)) if region.strips(attrs) else None
     hearing = region.nest.hearing if decide("whether a signal has come", asks(attrs)) else None
@@ -82,10 +84,19 @@ def emit_loop(region, eqn):
         trips = region.trips_of(hearing.period, cost)
         last = dict(zip(scalars, by_stretches(code, hearing, cost, trips, types, start, region.element(end, ()), step)))
     else:
-        last = dict(zip(scalars, code.loop(types, start, goes, step)))
+        last = dict(zip(scalars, code.loop(types, start, goes, step, written_out=few is not None)))
     for cell in cells.values():
         cell.written()
     return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+
+
+def few_trips(region, body, test, invariants, state):
+    """The most trips of a loop whose number follows from what it carries, where LLVM may write them out one by one."""
+    known = region.nest.known
+    for p, x in zip(body.params[1:], invariants):
+        known.same(p, x)
+    most = bound_carried(known, region.facts, body, test, state)
+    return most if most is not None and most <= FEW and SAMPLE.get() is None else None
 
 
 def by_blocks(code, hearing, lanes, size, goes, step):

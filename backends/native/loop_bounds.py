@@ -19,12 +19,13 @@ NOT = OPS["not"]
 
 
 def bound_carried(known, facts, body, test, state):
-    """Tell an Affine the bounds of what a loop carries. facts: of the region around it; state: the operands that it
-    begins with."""
+    """Tell an Affine the bounds of what a loop carries -> the most trips that follow from them, or None. facts: of the
+    region around it; state: the operands that it begins with."""
     first = len(body.params) - len(state)
     params, results = body.params[first:], body.results
     ints = [k for k, x in enumerate(state) if x.type.shape == () and x.type.dtype == COUNTS]
     begun, on = before_body(test, [*state], known, facts), before_body(test, [*results], known, Facts(known))
+    trips = []
     for k in ints:
         (low, high), (low_on, high_on) = begun(k), on(k)
         bottom = None if None in (low, low_on) else min(low, low_on)
@@ -36,6 +37,9 @@ def bound_carried(known, facts, body, test, state):
             bottom = low
         if bottom is not None or top is not None:
             known.symbol(params[k], *(None if n is None else affine_constant(n) for n in (bottom, top)))
+        if not terms and step and None not in (bottom, top):
+            trips.append(max(top - bottom, 0) // abs(step) + 1)
+    return min(trips, default=None)
 
 
 def before_body(test, values, known, facts):

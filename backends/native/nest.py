@@ -4,7 +4,7 @@ from ...ir.affine import Affine
 from ...ir.core import Builder, Lit
 from ...ir.ops.control import COUNTER
 from . import direct
-from .code import Code, IndexForm, llvm_literal, memory_type
+from .code import UNROLL, Code, IndexForm, llvm_literal, memory_type
 from .control import copy
 from .debug_lines import DebugMetadata, asked_for, nest_place
 from .early_exit import EarlyExit
@@ -129,6 +129,7 @@ class Nest:
             [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
         )
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
+        entries += [UNROLL] if self.code.written_out else []
         text = "\n".join([*self.constants, *declared, *self.code.defined.values(), body, *entries, ATTRIBUTES, ""])
         return text if metadata is None else metadata.module(text)
 
