@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-WRITTEN_OUT = 1 << 20  # the number of a node of metadata, above those of lines
+WRITTEN_OUT = 1 << 20  # fact: the number of a node of metadata, above those of lines
 UNROLL = f"""!{WRITTEN_OUT} = distinct !{{!{WRITTEN_OUT}, !{WRITTEN_OUT + 1}}}
 !{WRITTEN_OUT + 1} = !{{!"llvm.loop.unroll.enable"}}"""
 FLOATS = {4: "float", 8: "double"}

@@ -11,7 +11,7 @@ from ...ir.ops.shape import dynamic_update_slice, reshape
 from ...ir.sample import SAMPLE, decide
 from .code import IndexForm, llvm_type
 from .drawing import drawn_state, emit_draw
-from .early_exit import status_result, status_within
+from .early_exit import status_asked, status_within
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .loop_bounds import bound_carried
@@ -47,13 +47,12 @@ def emit_loop(region, eqn):
         return [Register(COUNTER, t), *fixed, *carried]
 
     def goes(t, *values):
-        go = None if end is None else code.op(f"icmp slt i64 {t}, {region.element(end, ())}")
-        if few is not None and end is None:
-            go = code.op(f"icmp slt i64 {t}, {few}")
+        last = few if end is None else region.element(end, ())
+        go = None if last is None else code.op(f"icmp slt i64 {t}, {last}")
         if test is None:
             return go
-        asked = [test.params[k - len(state)]] if (k := status_result(region, eqn)) is not None else ()
-        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}, status=asked).run()[0], ())
+        status = status_asked(region, eqn, test)
+        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}, status=status).run()[0], ())
         return ask() if go is None else code.both(go, ask)
 
     def step(t, *values, block=None):
@@ -65,7 +64,7 @@ def emit_loop(region, eqn):
             hearing.after(cost)
         return found
 
-    few = few_trips(region, body, test, invariants, state) if test is not None and region.status else None
+    few = few_trips(region, body, test, invariants, state)
     region.flush()
     plan = blocks(body, len(state)) if region.strips(attrs) else None
     hearing = region.nest.hearing if decide("whether a signal has come", asks(attrs)) else None
@@ -92,6 +91,8 @@ def emit_loop(region, eqn):
 
 def few_trips(region, body, test, invariants, state):
     """The most trips of a loop whose number follows from what it carries, where LLVM may write them out one by one."""
+    if test is None or not region.status:
+        return None
     known = region.nest.known
     for p, x in zip(body.params[1:], invariants):
         known.same(p, x)

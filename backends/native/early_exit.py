@@ -129,7 +129,7 @@ class EarlyExit:
         code.begin(self.label)
         status = code.phi("i64", self.arrivals)[0]
         for k, (pointer, dtype) in numbers.items():
-            code.store(pointer, dtype, IndexForm(), status if k == self.result else nothing(dtype))
+            code.store(pointer, dtype, IndexForm(), status if k == self.result else zero_literal(dtype))
         code.do("ret void" if self.nest.hearing is None else "ret i1 false")
 
 
@@ -137,19 +137,25 @@ def nest_param(nest, param):
     return nest.func.params.index(param)
 
 
-def nothing(dtype):
+def zero_literal(dtype):
     """The number that is left where none has been computed."""
     return llvm_literal(dtype.type(0), dtype)
 
 
-def passed(x):
-    """The status where nothing has failed."""
-    return Number(Lit(0, x.type))
+def passed(values, status):
+    """{value: what it is}, of values among those of the status, where nothing has failed."""
+    return {x: Number(Lit(0, x.type)) for x in values if x in status}
 
 
 def status_result(region, eqn):
     """Which result of a loop or a choice is the status, or None."""
     return next((k for k, r in enumerate(eqn.results) if r in region.status), None)
+
+
+def status_asked(region, eqn, test):
+    """The values of a loop's test that are the status."""
+    k = status_result(region, eqn)
+    return () if k is None else [test.params[k - eqn.attrs["carried"]]]
 
 
 def status_within(region, eqn, func):

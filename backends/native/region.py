@@ -44,7 +44,7 @@ class RegionEmitter(Writes):
         what is known of the parameters."""
         self.nest, self.code, self.func, self.homes, self.status = nest, nest.code, func, homes, status
         self.env = dict(zip(func.params, reps, strict=True))
-        self.env |= {p: passed(p) for p in func.params if p in status}
+        self.env |= passed(func.params, status)
         self.own, self.clamped, self.home, self.block, self.facts = set(), {}, {}, block, facts or Facts(nest.known)
         self.group, self.wave = self.FUSED(nest.code), self.SKEWED(nest.code)
         for eqn in func.eqns:
@@ -120,18 +120,11 @@ class RegionEmitter(Writes):
             self.flush()
         if eqn.op in REGIONS:
             self.env.update(zip(eqn.results, REGIONS[eqn.op][0](self, eqn), strict=True))
-            self.env |= {r: passed(r) for r in eqn.results if r in self.status}
+            self.env |= passed(eqn.results, self.status)
             return
         r = eqn.results[0]
-        if r in self.status:
-            self.nest.early_exit.unless(*(self.element(self.read(x), ()) for x in eqn.operands[:2]))
-            self.facts.passed(eqn.operands[0], eqn.operands[2])
-            self.env[r] = passed(r)
-            return
         supported(r.type)
-        decided = self.nest.known.decided(r) if self.status and r.type.kind == "b" else None
-        if decided is not None:
-            self.env[r] = Number(Lit(decided, r.type))
+        if self.told(eqn, r):
             return
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
@@ -162,6 +155,18 @@ class RegionEmitter(Writes):
         ):
             made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
         self.env[r] = made
+
+    def told(self, eqn, r):
+        """Whether a result is a check, at which the nest leaves, or is known by what others have told."""
+        if r in self.status:
+            self.nest.early_exit.unless(*(self.element(self.read(x), ()) for x in eqn.operands[:2]))
+            self.facts.passed(eqn.operands[0], eqn.operands[2])
+            self.env |= passed([r], self.status)
+            return True
+        decided = self.nest.known.decided(r) if self.status and r.type.kind == "b" else None
+        if decided is not None:
+            self.env[r] = Number(Lit(decided, r.type))
+        return decided is not None
 
     def conjunction(self, eqn, r, xs):
         """An `and` of which the parts that take long are computed now: they need not be where the others are False."""

@@ -329,7 +329,7 @@ class Compiled(Inspecting):
         if not others:
             return "first call"
         last = others[-1]
-        if entry.promoted != last.promoted:
+        if entry.promoted and entry.promoted != last.promoted:
             return f"{', '.join(entry.promoted)} keeps changing: a number of the program from here on"
         if last.tree != entry.tree:
             return "new argument structure"
