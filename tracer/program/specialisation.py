@@ -14,7 +14,7 @@ from ..common.errors import REFUSALS, Untold
 from ..common.frames import raises_for_user
 from ..guards.effects import store_all
 from ..values.acting import acts
-from ..values.status import failure
+from ..values.status import Check, failure
 from . import relied
 from .check_weakening import decided
 
@@ -50,7 +50,9 @@ class Specialisation:
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
-        if captured.checks and not self.effects and not captured.outside.draws:
+        # of which nothing else is looked at where a check has failed: those that look for bad numbers may let it go on
+        raises = captured.checks and all(type(c) is Check for c in captured.checks)
+        if raises and not self.effects and not captured.outside.draws:
             CHECKED.add(func)
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
