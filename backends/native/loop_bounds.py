@@ -37,7 +37,7 @@ def bound_carried(known, facts, body, test, state):
             bottom = low
         if bottom is not None or top is not None:
             known.symbol(params[k], *(None if n is None else affine_constant(n) for n in (bottom, top)))
-        if not terms and step and None not in (bottom, top):
+        if not terms and step and None not in (bottom, top) and LOWEST <= bottom + step and top + step <= HIGHEST:
             trips.append(max(top - bottom, 0) // abs(step) + 1)
     return min(trips, default=None)
 

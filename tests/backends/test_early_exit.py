@@ -185,3 +185,21 @@ def test_clamps_are_left_out_behind_a_check():
     nest = text[text.index("@nest(") : text.index("\n}", text.index("@nest("))]
     assert "llvm.smin.i64(i64 %v" in nest  # the number that the message quotes
     assert "i64 3999)" not in nest and "select i1" in nest
+
+
+def wraps(x, starts):
+    s, n = 0.0, 0
+    for i in range(len(starts)):
+        j, n = starts[i], 0
+        while -8_000_000_000_000_000_000 < j < 8_000_000_000_000_000_000:
+            s += x[n]
+            j += 6_000_000_000_000_000_000  # back into the range
+            n += 1
+    return s, n
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_what_wraps_around_bounds_no_trips(engine):
+    x, starts = np.arange(1.0, 200.0), np.arange(300)
+    with np.errstate(over="ignore"):
+        assert jit(wraps, engine=engine)(x, starts) == wraps(x, starts)
