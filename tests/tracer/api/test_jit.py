@@ -1,10 +1,14 @@
 """The promise of `jit`: what NumPy would have done, guarded on what the trace relied on."""
 
 import dataclasses
+import datetime
+import decimal
 import functools
+import pathlib
 import random
 import threading
 import typing
+import uuid
 
 import jax
 import jax.numpy as jnp
@@ -251,6 +255,40 @@ def test_static_arguments_are_part_of_the_key():
     agree(f(V, True, "scale"), V * True)
     assert traces(f) == 4
     assert "n keeps changing" in f.explain() and "new static value mode='shift' (was 'scale')" in f.explain()
+
+
+NOON = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
+EAST = datetime.timezone(datetime.timedelta(hours=5))
+EQUAL = {
+    "hour": (lambda d: d.hour, NOON, NOON.astimezone(EAST)),
+    "fold": (lambda d: d.fold, datetime.time(1), datetime.time(1, fold=1)),
+    "zone": (str, datetime.UTC, datetime.timezone(datetime.timedelta(0), "Z")),
+    "digits": (str, decimal.Decimal("1.0"), decimal.Decimal("1.00")),
+    "sign": (str, decimal.Decimal("0"), decimal.Decimal("-0")),
+    "stop": (lambda r: r.stop, range(0, 3, 2), range(0, 4, 2)),
+    "path": (str, pathlib.PureWindowsPath("A"), pathlib.PureWindowsPath("a")),
+    "safe": (lambda u: str(u.is_safe), uuid.UUID(int=1), uuid.UUID(int=1, is_safe=uuid.SafeUUID.safe)),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_arguments_that_can_be_told_apart_are_others(name):
+    asked, a, b = EQUAL[name]
+    assert a == b and hash(a) == hash(b) and asked(a) != asked(b)
+    f = jit(lambda x, d: (x * 2.0, asked(d), d))
+    for d in (a, b, a, b):
+        doubled, found, given = f(V, d)
+        agree(doubled, V * 2.0)
+        assert found == asked(d) and given is d
+
+
+def test_equal_arguments_that_cannot_are_one():
+    f = jit(lambda x, d: x * len(str(d)))
+    for makes in (lambda: range(4), lambda: decimal.Decimal("1.50"), lambda: datetime.date(2024, 1, 1)):
+        before = traces(f) if f.compiled.entries else 0
+        for _ in range(4):
+            agree(f(V, makes()), V * len(str(makes())))
+        assert traces(f) == before + 1
 
 
 def trips_and_more(x, j, k, m):
