@@ -37,9 +37,16 @@ def bound_carried(known, facts, body, test, state):
             bottom = low
         if bottom is not None or top is not None:
             known.symbol(params[k], *(None if n is None else affine_constant(n) for n in (bottom, top)))
-        if not terms and step and None not in (bottom, top) and LOWEST <= bottom + step and top + step <= HIGHEST:
-            trips.append(max(top - bottom, 0) // abs(step) + 1)
+        trips += [] if terms else trips_between(bottom, top, step)
     return min(trips, default=None)
+
+
+def trips_between(bottom, top, step):
+    """[The most trips of a loop that carries a number between two bounds by steps], [] where there is no such number or
+    it may wrap around and come back."""
+    if not step or bottom is None or top is None or bottom + step < LOWEST or top + step > HIGHEST:
+        return []
+    return [max(top - bottom, 0) // abs(step) + 1]
 
 
 def before_body(test, values, known, facts):
