@@ -10,7 +10,7 @@ import collections
 import types
 
 from ..common.origin import is_user
-from .guard import Same, state
+from .guard import SCALARS, Same, same, state
 from .object_contents import UnknownContents, is_fixed
 
 SEEN = (set, collections.deque)  # which a trace sees through copies
@@ -93,14 +93,10 @@ class Exactly:
 
 def made_alike(a, b):
     """Whether two objects would be made of the same parts again; those that tell no parts are only like themselves."""
-    if a is b:
+    if same(a, b):
         return True
-    if type(a) is not type(b):
+    if type(a) is not type(b) or isinstance(a, SCALARS):
         return False
-    if type(a) in QUICK:
-        return a == b
-    if type(a) in (float, complex):
-        return repr(a) == repr(b)
     if type(a) in (tuple, list):
         return len(a) == len(b) and all(map(made_alike, a, b))
     if type(a) is dict:
