@@ -35,6 +35,11 @@ def affine_constant(n):
     return {}, n
 
 
+def wrapped(n):
+    """The number that the constant of a form stands for, which arithmetic may have wrapped around."""
+    return (n - LOWEST) % (HIGHEST - LOWEST + 1) + LOWEST
+
+
 class Affine:
     """What is known of the integer scalars of a program under construction, regions included."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..affine import Affine, affine_constant, plus
+from ..affine import Affine, affine_constant, plus, wrapped
 from ..core import Builder, Func, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
@@ -42,13 +42,13 @@ class KnownWindow:
     def __init__(self, known, shape, starts, sizes):
         self.starts, self.sizes, self.forms, self.inside = [], tuple(sizes), [], []
         for n, start, k in zip(shape, starts, sizes, strict=True):
-            if k == n or isinstance(start, Lit):
-                at = min(max(int(start.value), 0), n - k) if k < n else 0
-                start, form, inside = Lit(at, start.type), affine_constant(at), True
-            else:
-                form = known.form(start)
+            form = affine_constant(0) if k == n else known.form(start)
+            if form[0]:
                 low, high = known.between(form)
                 inside = low >= 0 and high <= n - k
+            else:  # the operation clamps
+                at = min(max(wrapped(form[1]), 0), n - k)
+                start, form, inside = Lit(at, start.type), affine_constant(at), True
             self.starts.append(start)
             self.forms.append(form)
             self.inside.append(inside)

@@ -124,12 +124,6 @@ class Specialisation:
                 "an array is read-only, a view of another or shares memory with one, which the program asks, and was "
                 "not taken to be"
             )
-        if status:
-            check, error = failure(captured.checks, status)
-            if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
-                return again(Untold.unless(check.told, error))
-            if (error := check.heard(error, leaves)) is not None:
-                raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):
@@ -139,6 +133,12 @@ class Specialisation:
             for x in map(leaves.__getitem__, captured.layout)
         ):
             return again("an argument is not in row-major order, which decides what is a view of it")
+        if status:
+            check, error = failure(captured.checks, status)
+            if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
+                return again(Untold.unless(check.told, error))
+            if (error := check.heard(error, leaves)) is not None:
+                raise error
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         if self.unsure and ambiguous(
             captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))

@@ -181,18 +181,25 @@ def merged(joint, a, b, condition, where, slots, live):
 
 
 def ran(name, body, slots, held, side):
-    """One side run, `side` is (test, what it is there). What Python would raise there, the program raises when data
-    takes that side."""
-    try:
-        return Run(name, body, slots, watched=held, choice=side)
-    except StopIteration:
-        text = "data decides whether an iterator ends"
-        raise ConcretizationError(message(text, locate(), "Count its steps in a loop: for k in range(n).")) from None
-    except Exception as error:
-        if not answers(error):
-            raise
-        raised = error
-    run = Run(name, lambda: thrown(raised), slots, choice=True)
+    """One side run, `side` is (test, what it is there). Where Python raises in it, the program raises when data takes
+    that side, behind what it does before."""
+    raised = None
+
+    def ending():
+        nonlocal raised
+        try:
+            return body()
+        except StopIteration:
+            text = "data decides whether an iterator ends"
+            hint = "Count its steps in a loop: for k in range(n)."
+            raise ConcretizationError(message(text, locate(), hint)) from None
+        except Exception as error:
+            if not answers(error):
+                raise
+            raised = error
+        return thrown(raised)
+
+    run = Run(name, ending, slots, watched=held, choice=side)
     run.raised = raised
     return run
 

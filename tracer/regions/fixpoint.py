@@ -29,7 +29,7 @@ from .emission import Emission
 from .jax_arrays import is_rebound
 from .lending import Lent
 from .object_phis import Parts, depending, formed, is_closed, paired, require_fresh
-from .raised import answers, thrown
+from .raised import Escaped, answers
 from .run import Run
 from .sharing import arrays
 from .variant_parts import VariantParts, holds_variants
@@ -139,28 +139,31 @@ class Roll:
                 if fixpoint_memo.needed(self, run):
                     return self.emitted(run)
                 run.close()
-            except Exception as error:
-                if not isinstance(error, CannotRoll) and not answers(error):
-                    raise
+            except CannotRoll:
+                pass
             self.carried, self.stores, self.rounds = {}, [], 0
         try:
             code = self.emitted(self.settle())
-        except Exception as error:
-            if self.surely or self.carried or self.stores or not answers(error):
+        except Escaped as escaped:
+            if self.surely or self.carried or self.stores or not answers(escaped.error):
                 raise
-            raised = error
         else:
             fixpoint_memo.keep(self)
             return code
-        return self.ends(raised)
+        return self.ends()
 
-    def ends(self, error):
+    def ends(self):
         """The loop whose first trip, if there is one, raises."""
+
+        def first():
+            self.turn(Lit(0, COUNTER))
+            raise self.refused("some of its trips raise an exception")
+
         going = truth(self.going) if self.limit is None else TracedScalar(OPS["gt"](self.limit, Lit(0, COUNTER)), bool)
         with capturing(going):
             return either_way(
                 going,
-                lambda: thrown(error),
+                first,
                 lambda: None,
                 self.slots,
                 self.site.middle | self.site.head,

@@ -1,5 +1,8 @@
 """Exceptions met while a body is traced: those that plain Python would raise there too are what the program raises if
-it comes there.
+it comes there, behind all that the body did before.
+
+One that leaves a body is nothing the function's own handlers may see: it has undone what the body did. A side of a
+branch ends where it is raised; a trip of a loop is written out, and raises it again.
 
 What says that tracing cannot go on (`WengertError`) is none of them, and neither is a fault in our own code: an
 exception that a frame of ours did not `raise`, and that no operation on the user's own objects led to. Of a TypeError
@@ -11,8 +14,8 @@ import functools
 import re
 import sys
 
-from ..common.errors import ShapeError, UnsupportedError, WengertError
-from ..common.frames import is_ours
+from ..common.errors import CannotRoll, ShapeError, UnsupportedError, WengertError, message
+from ..common.frames import is_ours, locate
 from ..common.origin import is_builtin
 from ..guards.state import TRANSPARENT
 from ..rewriter import completion
@@ -38,6 +41,20 @@ def answers(error):
         last = last.tb_next
     code = last.tb_frame.f_code
     return not is_ours(code) or code in TRANSPARENT or code.co_code[last.tb_lasti] == RAISE
+
+
+class Escaped(CannotRoll):
+    """An exception of the function's, `error`, has left a body that is traced aside."""
+
+    def __init__(self, error):
+        text = f"a loop or branch that is captured as a whole raises {type(error).__name__}: {error}"
+        super().__init__(message(text, locate()))
+        self.error = error
+
+
+def is_of_function(error):
+    """Whether an exception is met in the function that is traced, and says nothing of the tracing."""
+    return isinstance(error, ShapeError) or not isinstance(error, WengertError | RecursionError)
 
 
 def is_raised_by_programs(error):

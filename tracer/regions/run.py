@@ -11,6 +11,7 @@ from ..rewriter.completion import THROWN
 from ..values.storage import AliasSet, UnknownAlias, current_trace
 from ..values.trace import Trace
 from .budget import spend_time
+from .raised import Escaped, is_of_function
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 
@@ -38,8 +39,10 @@ class Run:
                 self.values = {s: s.get() for s in slots}
                 self.heap = {s: s.get() for s in trace.region.heap}
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
-        except BaseException:
+        except BaseException as error:
             failed = True
+            if isinstance(error, Exception) and is_of_function(error):
+                raise Escaped(error) from error
             raise
         finally:
             for storage, value in trace.journal.items():

@@ -28,11 +28,11 @@ def advanced(x, key):
         basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full)))
     )
     adjacent = where == list(range(where[0], where[-1] + 1))
-    pairs = []
-    for axis in where:
+    found = {}
+    for axis in sorted(where, key=lambda axis: np.ndim(full[axis]) > 0):  # NumPy looks at single numbers first
         dropped = sum(k is None or k is ONE or k is NONE for k in full[:axis])
-        pairs.append((axis, spread_to(index_value(full[axis], view.shape[axis], axis - dropped), shape)))
-    return view, pairs, where[0] if adjacent else 0
+        found[axis] = spread_to(index_value(full[axis], view.shape[axis], axis - dropped), shape)
+    return view, sorted(found.items()), where[0] if adjacent else 0
 
 
 def joint_index_shape(arrays):

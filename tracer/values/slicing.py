@@ -25,15 +25,12 @@ def basic(x, key):
     try:
         shape = x.shadow[static].shape
     except IndexError as error:
+        check_before(error, key, x)
         raise with_note(IndexError, message(str(error), locate())) from None
     except TypeError as error:
         raise with_note(TypeError, message(str(error), locate())) from None
-    used = sum(k is not None and k is not Ellipsis for k in key)
-    expanded = []
-    for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
-        expanded += [slice(None)] * (x.ndim - used) if k is Ellipsis else [] if k is None else [k]
     axes = []
-    for axis, (k, n) in enumerate(zip(expanded, x.shape, strict=True)):
+    for axis, (k, n) in enumerate(zip(an_axis_each(key, x), x.shape, strict=True)):
         if isinstance(k, slice):
             start, stop, step = k.indices(n)
             axes.append((start, len(range(start, stop, step)), step))
@@ -46,6 +43,26 @@ def basic(x, key):
     # a view, even where all axes are dropped
     whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)
     return IndexView(axes, shape, whole)
+
+
+def an_axis_each(key, x):
+    """The parts of a basic key that say something of an axis, those left out among them."""
+    used = sum(k is not None and k is not Ellipsis for k in key)
+    found = []
+    for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
+        found += [slice(None)] * (x.ndim - used) if k is Ellipsis else [] if k is None else [k]
+    return found
+
+
+def check_before(error, key, x):
+    """Check what NumPy looks at before a number that is out of bounds: the indices of axes in front of it."""
+    if "is out of bounds for axis" not in str(error):
+        return
+    for axis, (k, n) in enumerate(zip(an_axis_each(key, x), x.shape, strict=True)):
+        if isinstance(k, TracedScalar):
+            normalized_index(k.value, n, axis)
+        elif not isinstance(k, slice | Moving) and not -n <= k < n:
+            return
 
 
 class Moving:

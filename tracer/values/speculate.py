@@ -316,12 +316,13 @@ def checked():
             and made.error is None
             and (isinstance(error, ShapeError) or not isinstance(error, WengertError))
         ):
+            place = place_in(error)
             try:
                 concrete(made, Lit(True, TRUTH))
             except UnsupportedError:
-                pass  # what the data say is not known here
+                raise Untold.unless(False, error) from None  # whether a check fails before it is not known here
             except RaisedBefore as first:
-                if not isinstance(first.error, UnsupportedError) or place_in(first.error) != place_in(error):
+                if not isinstance(first.error, UnsupportedError) or place is None or place_in(first.error) != place:
                     raise
                 made.error = None  # of two that the same line meets, the user's own says more
         raise
