@@ -51,10 +51,11 @@ class BlockRegion(RegionEmitter):
     def strips(self, attrs):
         return False
 
-    def row_of_calls(self):
+    def row_of_calls(self, op, d):
         return math.inf  # what large bodies cost is for the estimate to say
 
-    shared = row_of_calls
+    def shared(self):
+        return math.inf
 
     def spread(self, eqn, body, bound, invariants, start, step):
         return None if eqn.attrs["test"] else spread_trips(self, eqn, body, bound, invariants, start, step)

@@ -16,6 +16,7 @@ import weakref
 
 from ...ir.bounded import Limited
 from .debug_lines import asked_for, tell_perf
+from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
@@ -56,10 +57,11 @@ def target_machine(llvm):
 
 @functools.cache
 def libraries():
-    """The process itself, the C library under the names it has elsewhere, NumPy's distributions, and Python."""
+    """The process itself, the C library under the names it has elsewhere, its vector functions, NumPy's distributions,
+    and Python."""
     found = []
-    distributions = getattr(importlib.import_module("numpy.random"), "_generator", None)
-    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase", getattr(distributions, "__file__", None)):
+    distributions = getattr(getattr(importlib.import_module("numpy.random"), "_generator", None), "__file__", None)
+    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase", "libmvec.so.1", distributions):
         with contextlib.suppress(OSError, TypeError):
             found.append(ctypes.CDLL(name))
     return [*found, ctypes.pythonapi]
@@ -68,13 +70,24 @@ def libraries():
 @functools.cache
 def has_symbol(name):
     """Whether a C function is there, which is then known to linkers; an unresolved one would end the process."""
-    function = next((getattr(library, name) for library in libraries() if hasattr(library, name)), None)
+    wanted = name.removesuffix(SUFFIX)
+    function = next((getattr(library, wanted) for library in libraries() if hasattr(library, wanted)), None)
     if function is None:
         return False
     SYMBOLS[name] = ctypes.cast(function, ctypes.c_void_p).value
     with LOCK:
         machine()[0].add_symbol(name, SYMBOLS[name])
     return True
+
+
+@functools.cache
+def vector_form(function, one, count):
+    """The VectorForm of a C function of `count` numbers of one type of LLVM's; None where there is none here."""
+    features = machine()[0].get_host_cpu_features()
+    letter, width = ("d", 32) if features.get("avx2") else ("b", 16)
+    lanes = width // {"float": 4, "double": 8}[one]
+    vector = f"_ZGV{letter}N{lanes}{'v' * count}_{function}"
+    return VectorForm.of(function, vector, one, lanes, count) if has_symbol(vector) else None
 
 
 class MachineCode:
@@ -122,12 +135,15 @@ def object_file(name):
 def engine_for(text, code):
     """-> (what holds the machine code of a module, and knows its addresses; that as an object file)."""
     llvm, target = machine()
-    module = llvm.parse_assembly(text, context=llvm.create_context())
+    context = llvm.create_context()
+    module = llvm.parse_assembly(keeping_vector_forms(text), context=context)
     module.triple, module.data_layout = target.triple, str(target.target_data)
     module.verify()
     made = OBJECTS.get(code)
     if made is None:
         optimise_module(llvm, target, module)
+        if SUFFIX in text:
+            add_single_lanes(llvm, module, text, context)
         made = target.emit_object(module)
     named = [f.name for f in module.functions if f.name and not f.is_declaration and f.linkage is llvm.Linkage.external]
     if asked_for():
@@ -139,6 +155,13 @@ def engine_for(text, code):
     for name in named:
         library.export_symbol(name)
     return library.link(LINKER.next(llvm, target), f"{code}-{LINKER.count}"), made
+
+
+def add_single_lanes(llvm, module, text, context):
+    """What an optimised module calls one by one beside the vector form of the same."""
+    for name, definition in single_lanes(text, str(module)).items():
+        module.link_in(llvm.parse_assembly(definition, context=context))
+        module.get_function(name).linkage = llvm.Linkage.internal
 
 
 def loaded_for_debuggers(llvm, module, made, named):

@@ -84,8 +84,9 @@ def _age(item):
 class Code:
     """The body of one LLVM function under construction: lines, and the block that is open."""
 
-    def __init__(self, exact=False):
+    def __init__(self, exact=False, in_vectors=False):
         self.exact = exact
+        self.in_vectors = in_vectors  # whether functions of the C library may be taken on vectors
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.place, self.places = None, []  # where the user wrote what is emitted now, and each of the lines
@@ -119,9 +120,9 @@ class Code:
         finally:
             self.place = outer
 
-    def call(self, function, returns, *arguments):
+    def call(self, function, returns, *arguments, attributes=""):
         """Call a function that only computes. arguments: (type, value) pairs."""
-        self.declared[function] = f"declare {returns} @{function}({', '.join(t for t, _ in arguments)})"
+        self.declared[function] = f"declare {returns} @{function}({', '.join(t for t, _ in arguments)}){attributes}"
         return self.op(f"call {returns} @{function}({', '.join(f'{t} {x}' for t, x in arguments)})")
 
     # -- blocks ------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Nest:
         self.emit(len(types) - attrs["carried"])
 
     def new_code(self, exact):
-        return Code(exact)
+        return Code(exact, not exact)
 
     def emit(self, first):
         """first: the position of the first carried operand. A carried array shares the buffer of its result."""

@@ -15,6 +15,7 @@ from .complex import is_slow, rule_for
 from .control import REGIONS
 from .early_exit import Facts, passed
 from .elements import Elements, offset
+from .library import has_vector_form
 from .mask_skip import demands
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS
@@ -30,6 +31,8 @@ EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 # elements from which calls of the C library, one an element, are slower than XLA's vectors; measured by
 # benchmarks/tune.py
 ROW = 8
+VECTORS = 1 << 20  # the same of calls on vectors, which XLA makes on several threads; measured by benchmarks/tune.py
+OF_XLA = {OPS["tanh"], OPS["expm1"]}  # whose vectors are faster than those of nests, see benchmarks/loops/functions.py
 LONGEST = 8000  # bound: instructions of a nest from which compiling it takes seconds
 CHEAP = 12  # cost of an element up to which it is computed again for each use; measured by benchmarks/tune.py
 DEAR = 100  # cost of an element from which it is stored for one use; measured by benchmarks/tune.py
@@ -184,7 +187,7 @@ class RegionEmitter(Writes):
             raise NotNative(
                 f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form"
             )
-        if eqn.op in CALLS and t.size >= self.row_of_calls():
+        if eqn.op in CALLS and t.size >= self.row_of_calls(eqn.op, d):
             raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
@@ -249,9 +252,10 @@ class RegionEmitter(Writes):
         order, as here always."""
         return None
 
-    def row_of_calls(self):
+    def row_of_calls(self, op, d):
         """Elements of a row of calls of the C library from which it is left to XLA."""
-        return ROW
+        vectors = self.code.in_vectors and d.kind == "f" and op not in OF_XLA and has_vector_form(CALLS[op], d)
+        return VECTORS if vectors else ROW
 
     def over(self, shape, body):
         """`body(index)` for every index."""

@@ -16,12 +16,14 @@ from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import llvm_literal as literal
 from .code import llvm_type
+from .library import chosen, library
 
 # (code, dtype of the operands, of the result, *names of operands) -> name of the result
 NativeRule: TypeAlias = Callable[..., str]
 
 NATIVE: RuleTable[NativeRule] = RuleTable("native form")
-CALLS = set()  # ops that call the C library, which XLA has vector forms of
+# op that calls the C library, which XLA has vector forms of -> {function: of how many numbers}
+CALLS: dict[object, dict[str, int]] = {}
 SLOW = {op for op in OPS.values() if op.cost is Cost.DIVISION} | {OPS["rem"]}  # a remainder of integers is a division
 MULTIPLIED = 16  # fact: whole powers up to this are products
 
@@ -33,10 +35,6 @@ def scalar_rule(*names):
         return function
 
     return add
-
-
-def chosen(code, c, d, x, y):
-    return code.op(f"select i1 {c}, {llvm_type(d)} {x}, {llvm_type(d)} {y}")
 
 
 def compare(code, kind, d, x, y):
@@ -51,12 +49,6 @@ def compare(code, kind, d, x, y):
 def intrinsic(code, name, d, *xs):
     t = llvm_type(d)
     return code.call(f"llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(t, t)}", t, *((t, x) for x in xs))
-
-
-def library(code, name, d, *xs):
-    """A function of the C library."""
-    t = llvm_type(d)
-    return code.call(name + ("f" if d.itemsize == 4 else ""), t, *((t, x) for x in xs))
 
 
 def arithmetic(name, whole, real):
@@ -320,16 +312,16 @@ BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.8440630532512
 def tanh(code, d, out, x):
     """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.
     [Cephes tanh]"""
-    if d.itemsize != 8:
+    if d.itemsize != 8 and not code.in_vectors:
         return library(code, "tanh", d, x)
     plus, minus, times, over = (
-        lambda a, b, name=name: code.op(f"{name} double {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv")
+        lambda a, b, name=name: code.op(f"{name} {llvm_type(d)} {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv")
     )
     one, a = literal(1.0, d), absolute(code, d, d, x)
     square = times(a, a)
     p, q = (
-        functools.reduce(lambda sofar, c: plus(times(sofar, square), literal(c, d)), rest, literal(c, d))
-        for c, *rest in (ABOVE, BELOW)
+        functools.reduce(lambda sofar, c: plus(times(sofar, square), c), [literal(d.type(c), d) for c in factors])
+        for factors in (ABOVE, BELOW)
     )
     t, near = library(code, "exp", d, times(a, literal(-2.0, d))), compare(code, "lt", d, a, literal(NEAR, d))
     ratio = over(chosen(code, near, d, p, minus(one, t)), chosen(code, near, d, q, plus(one, t)))
@@ -355,4 +347,7 @@ def softplus(code, d, out, x):
     return logaddexp(code, d, d, x, literal(0, d))
 
 
-CALLS |= {OPS[name] for name in (*LIBRARY, "tanh", "logistic", "logaddexp", "softplus", "pow")} | {OPS["rem"]}
+CALLS |= {OPS[name]: {function: len(OPS[name].operands)} for name, function in LIBRARY.items()}
+CALLS |= {OPS[name]: {"exp": 1, "log1p": 1} for name in ("logaddexp", "softplus")}
+CALLS |= {OPS["tanh"]: {"exp": 1}, OPS["logistic"]: {"exp": 1}, OPS["pow"]: {"pow": 2}, OPS["rem"]: {"fmod": 2}}
+

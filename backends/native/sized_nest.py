@@ -45,9 +45,9 @@ class SizedRegion(RegionEmitter):
     def strips(self, attrs):
         return False
 
-    def row_of_calls(self):
+    def row_of_calls(self, op, d):
         """Within loops they stay: what is no nest there is left to Python, trip by trip."""
-        return super().row_of_calls() if self.nest.once else float("inf")
+        return super().row_of_calls(op, d) if self.nest.once else float("inf")
 
     def trips_of(self, period, cost):
         return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))

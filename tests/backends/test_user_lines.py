@@ -89,7 +89,7 @@ def straight(x):
 
 def loop(x):
     for _ in range(1000):
-        x = x + np.sin(x) * 0.25  # here: loop
+        x = x + np.tanh(x) * 0.25  # here: loop
     while x.sum() > 3.0:  # here: test
         x = x * 0.5  # here: while
     return x

@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import gc
 import io
 import itertools
 import math
@@ -587,8 +588,17 @@ def itself():
 UNTOLD = [lambda: Foreign(np.ones(2)), lambda: bytearray(b"ab"), lambda: array.array("d", [1.0]), itself, lambda: nested(5000)]
 
 
+@pytest.fixture
+def uncollected():
+    """No callbacks of the garbage collector's where Python's stack is nearly full."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.mark.parametrize("make", UNTOLD)
-def test_arguments_that_are_neither_traced_nor_compared_are_left_to_python(make):
+def test_arguments_that_are_neither_traced_nor_compared_are_left_to_python(make, uncollected):
     x = make()
     with pytest.warns(Fallback, match="the call ran as plain Python"):
         assert jit(lambda y: y)(x) is x

@@ -1,0 +1,66 @@
+"""Functions of the C library in nests, one number at a time or on vectors."""
+
+from .build import vector_form
+from .code import llvm_literal as literal
+from .code import llvm_type
+
+# function, bytes of a number -> what it is beyond which numbers without being asked, which lanes are slow at: below,
+# above, or (at, below) the least
+ENDS = {("exp", 8): (-746, 710), ("exp", 4): (-104, 89), ("exp2", 8): (-1076, 1025), ("exp2", 4): (-151, 129)}  # fact
+LEAST = {"log": 0, "log2": 0, "log10": 0, "log1p": -1}  # fact: where it is minus infinity, and below which it is NaN
+
+
+def library(code, function, d, *xs):
+    """A function of the C library, by its vector form where LLVM makes vectors of a loop."""
+    t, name = llvm_type(d), name_for(function, d)
+    form = vector_form(name, t, len(xs)) if code.in_vectors else None
+    if form is None:
+        return code.call(name, t, *((t, x) for x in xs))
+    code.declared[form.vector] = form.declaration
+    call = lambda *xs: code.call(form.name, t, *((t, x) for x in xs), attributes=form.attributes)
+    if (function, d.itemsize) in ENDS:
+        return exponential_inside(code, d, *xs, *ENDS[function, d.itemsize], call)
+    if function in LEAST:
+        return logarithm_inside(code, d, *xs, LEAST[function], call)
+    return call(*xs)
+
+
+def name_for(function, d):
+    """The name of a C function of such floats."""
+    return function + ("f" if d.itemsize == 4 else "")
+
+
+def has_vector_form(functions, d):
+    """Whether {C function: of how many numbers} all have vector forms."""
+    return all(vector_form(name_for(function, d), llvm_type(d), n) is not None for function, n in functions.items())
+
+
+def exponential_inside(code, d, x, low, high, call):
+    """call(x), which is 0 below `low` and infinite above `high`: there, and at NaN, lanes would be taken one by one."""
+    inside = inside_of(code, d, ("oge", x, low), ("ole", x, high))
+    found = call(chosen(code, inside, d, x, literal(0.0, d)))
+    beyond = chosen(code, test(code, d, "olt", x, low), d, literal(0.0, d), x)
+    beyond = chosen(code, test(code, d, "ogt", x, high), d, literal(float("inf"), d), beyond)
+    return chosen(code, inside, d, found, beyond)
+
+
+def logarithm_inside(code, d, x, least, call):
+    """call(x), which is minus infinity at `least` and NaN below: there, at infinity and at NaN, lanes would be taken
+    one by one."""
+    inside = inside_of(code, d, ("ogt", x, least), ("olt", x, float("inf")))
+    found = call(chosen(code, inside, d, x, literal(1.0, d)))
+    beyond = chosen(code, test(code, d, "olt", x, least), d, literal(float("nan"), d), x)
+    beyond = chosen(code, test(code, d, "oeq", x, least), d, literal(float("-inf"), d), beyond)
+    return chosen(code, inside, d, found, beyond)
+
+
+def test(code, d, kind, x, number):
+    return code.op(f"fcmp {kind} {llvm_type(d)} {x}, {literal(number, d)}")
+
+
+def inside_of(code, d, one, other):
+    return code.op(f"and i1 {test(code, d, *one)}, {test(code, d, *other)}")
+
+
+def chosen(code, c, d, x, y):
+    return code.op(f"select i1 {c}, {llvm_type(d)} {x}, {llvm_type(d)} {y}")
