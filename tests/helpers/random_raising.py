@@ -18,7 +18,7 @@ from random_indices import loaded, same
 from wengert import jit
 
 SIZE = 4
-CAUGHT = ("KeyError", "IndexError", "ValueError", "AttributeError", "LookupError", "(KeyError, ValueError)", "Exception")
+CAUGHT = ("BaseException", "KeyError", "IndexError", "ValueError", "AttributeError", "LookupError", "(KeyError, ValueError)", "Exception")
 
 
 def raising(draw):
@@ -27,7 +27,8 @@ def raising(draw):
         "d['missing']", f"x[{SIZE} + 3]", "np.ones(3) @ np.ones(4)", "raise ValueError('told')", "b.missing", "s.missing",
         "s += x[j[i]]", "s += x[j[0] + i]", "if x[i] > 0.5: raise ValueError('large')", "assert x[i] > 0.2, 'small'",
         "if x[i] > 0.5: d['missing']", "if j[i] > 1: x[9]", f"if i == {draw.randint(0, 4)}: d['missing']", "found[i + 9]",
-        "if s > 1.5: raise KeyError('sum')", "x.reshape(3, 3)", "raise LookupError", "1 // (i - 2)", "[1, 2].remove(i)",
+        "if s > 1.5: raise KeyError('sum')", "if x[i] > 0.7: raise SystemExit", "if x[i] > 0.5: raise Mine", "x.reshape(3, 3)",
+        "raise LookupError", "1 // (i - 2)", "[1, 2].remove(i)",
     ])  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def block(draw, depth):
             lines += [f"if {draw.choice(['x[i] > 0.4', 'j[i] > 1', 'i == 1', 's < 1.0'])}:", *indented(block(draw, depth - 1))]
         elif kind < 0.85:
             lines += ["try:", *indented(block(draw, depth - 1)), f"except {draw.choice(CAUGHT)}:", f"    {simple(draw)}"]
-            lines += ["finally:", f"    {simple(draw)}"] if draw.random() < 0.3 else []
+            lines += ["finally:", f"    {draw.choice([simple, simple, raising])(draw)}"] if draw.random() < 0.3 else []
         else:
             lines += loop(draw, depth - 1)
     return lines
@@ -80,7 +81,7 @@ def program(seed):
         body = ["try:", *indented(body), f"except {draw.choice(CAUGHT)}:", f"    {simple(draw)}"]
     body += loop(draw, 1) if draw.random() < 0.3 else []
     return "\n".join([
-        "import numpy as np", "class Box: pass", "def f(x, j, *_):", "    s, n, i, y = 0.0, 0, 0, np.zeros(4)",
+        "import numpy as np", "class Box: pass", "class Mine(BaseException): pass", "def f(x, j, *_):", "    s, n, i, y = 0.0, 0, 0, np.zeros(4)",
         "    d, b, found = {'p': 0.0}, Box(), []", "    b.h = 1.0", *indented(body),
         "    return s, n, i, y, d, b.h, found",
     ]) + "\n"  # fmt: skip
@@ -99,7 +100,9 @@ def outcome(f, x, j):
         with contextlib.redirect_stdout(said), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = f(x.copy(), j.copy())
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
         name = "ValueError" if type(error).__name__ == "ShapeError" else type(error).__name__
         text = re.sub(r"object at .*|'(np|numpy)\..*?'|'float' object", "", str(error).splitlines()[0] if str(error) else "")
         return name, (text, said.getvalue())

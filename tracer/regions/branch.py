@@ -193,7 +193,7 @@ def ran(name, body, slots, held, side):
             text = "data decides whether an iterator ends"
             hint = "Count its steps in a loop: for k in range(n)."
             raise ConcretizationError(message(text, locate(), hint)) from None
-        except Exception as error:
+        except BaseException as error:
             if not answers(error):
                 raise
             raised = error

@@ -46,7 +46,7 @@ from .comprehensions import collect
 from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
-from .handlers import handled, trying
+from .handlers import finishing, handled, trying, unwinding
 from .importing import imported, importing
 from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
@@ -393,8 +393,8 @@ NAMESPACE = types.SimpleNamespace(
     negated=negated, one_thing=one_thing, chain=chain, choose=choice,
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, is_instance=is_instance,
     owns=owns, text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
-    fed=folds.fed, generated=folds.generated,
-    leave=leave, strays=strays, class_made=class_made,
+    fed=folds.fed, generated=folds.generated, leave=leave, strays=strays, class_made=class_made,
     Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
-    handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
+    handled=handled, manager=manager, trying=trying, finishing=finishing, unwinding=unwinding, imported=imported,
+    importing=importing, **HOOKS,
 )  # fmt: skip

@@ -30,7 +30,7 @@ from .foreign import ask, may_change
 from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
-from .handlers import REFUSALS, trying
+from .handlers import SIGNALS, trying
 from .jax_arrays import is_rebound, of_operator
 from .jax_calls import owned
 from .keys import KEEPING, is_among, member
@@ -292,8 +292,12 @@ class Manager:
         self.around.__exit__()
         if self.passing is not None and current_trace() is not None:
             current_trace().root.within.remove(self.passing)
-        left = call(type(self.real).__exit__)(self.real, kind, error, traceback)
-        return False if isinstance(error, REFUSALS) else left
+        leave = call(type(self.real).__exit__)
+        if not isinstance(error, SIGNALS):
+            return leave(self.real, kind, error, traceback)
+        with contextlib.suppress(Exception):  # which the function has nothing to do with
+            leave(self.real, None, None, None)
+        return False
 
 
 PLAINLY = {

@@ -32,15 +32,29 @@ def answers(error):
     """Whether plain Python would raise this at the same place."""
     if isinstance(error, ANSWERS):
         return True
-    if isinstance(error, WengertError | RecursionError):
+    if isinstance(error, WengertError):
         return False
+    if isinstance(error, RecursionError) or not isinstance(error, Exception):
+        return is_raised(error)
     if isinstance(error, TypeError):
         return True
+    code, at = last_place(error)
+    return not is_ours(code) or code in TRANSPARENT or code.co_code[at] == RAISE
+
+
+def is_raised(error):
+    """Whether a statement of the function's has raised an exception that may come from outside it: a full stack, or a
+    signal."""
+    code, at = last_place(error)
+    return not is_ours(code) and code.co_code[at] == RAISE
+
+
+def last_place(error):
+    """(the code where an exception was raised, the place of the instruction)"""
     last = error.__traceback__
     while last.tb_next is not None:
         last = last.tb_next
-    code = last.tb_frame.f_code
-    return not is_ours(code) or code in TRANSPARENT or code.co_code[last.tb_lasti] == RAISE
+    return last.tb_frame.f_code, last.tb_lasti
 
 
 class Escaped(CannotRoll):
@@ -54,7 +68,9 @@ class Escaped(CannotRoll):
 
 def is_of_function(error):
     """Whether an exception is met in the function that is traced, and says nothing of the tracing."""
-    return isinstance(error, ShapeError) or not isinstance(error, WengertError | RecursionError)
+    if isinstance(error, WengertError):
+        return isinstance(error, ShapeError)
+    return isinstance(error, Exception) and not isinstance(error, RecursionError) or is_raised(error)
 
 
 def is_raised_by_programs(error):

@@ -41,7 +41,7 @@ class Run:
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
         except BaseException as error:
             failed = True
-            if isinstance(error, Exception) and is_of_function(error):
+            if is_of_function(error):
                 raise Escaped(error) from error
             raise
         finally:

@@ -285,7 +285,8 @@ class Trace(Acting):
 
     def caught(self, error, text):
         """Whether a handler of the user's waits for an exception."""
-        return error not in UNSEEN and any(around(error, text)[0] is not error for around in self.root.trying)
+        handlers = [around for around in self.root.trying if around.handles]
+        return error not in UNSEEN and any(around(error, text)[0] is not error for around in handlers)
 
     def passed(self):
         """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never
@@ -295,7 +296,7 @@ class Trace(Acting):
     def _failed(self, error, text, value=None, args=None, told=True):
         for around in reversed(self.root.trying) if error not in UNSEEN else ():
             (error, text), was = around(error, text), error
-            value, args, told = (value, args, told) if error is was else (None, None, True)
+            value, args, told = (value, args, told) if error is was else (None, None, around.handles)
         checks = self.root.checks
         drawn = len(self.root.outside.draws.list)
         check = Check(error, text, value is not None, drawn, args, told)

@@ -163,7 +163,134 @@ def single_numbers_first(x, j):
     return x.reshape(2, 2)[j, 9]
 
 
+def a_finally_that_returns(x, j):
+    found = []
+    try:
+        for _ in range(j[-1]):
+            found.append(0)
+            found += [x[0], x[1]]
+    finally:
+        if not found:
+            return "empty"  # noqa: B012
+    return len(found)
+
+
+def a_finally_that_asks(x, j):
+    found = []
+    try:
+        for _ in range(j[-1]):
+            found.append(0)
+            found += [x[0], x[1]]
+    finally:
+        found[:1]
+        found[0] = 1
+    return found
+
+
+class Strict:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            raise KeyError(kind.__name__)
+
+
+def a_manager_that_asks(x, j):
+    found = []
+    with Strict():
+        for _ in range(j[-1]):
+            found.append(0)
+            found += [x[0], x[1]]
+    return len(found)
+
+
+def a_finally_that_pops(x, j):
+    found = [1]
+    try:
+        found += [x[k] for k in j]
+    finally:
+        found.pop()
+    return found
+
+
+def a_finally_that_raises(x, j):
+    try:
+        return x[j[1]]
+    finally:
+        raise KeyError("finally")
+
+
+def a_finally_that_prints(x, j):
+    try:
+        return x[j[1]]
+    finally:
+        print("finally", x[0])
+
+
+def a_finally_instead(x, j):
+    try:
+        if x[0] > 5:
+            raise ValueError("large")
+        return 1.0
+    finally:
+        return 3.0  # noqa: B012
+
+
+def a_finally_of_a_name(x, j):
+    y = 0.0
+    try:
+        y = x[j[1]]
+    finally:
+        y = y + 1
+    return y
+
+
+def every_exception(x, j):
+    found = []
+    try:
+        for k in j:
+            found.append(x[k])
+    except:  # noqa: E722
+        return len(found)
+
+
+class Mine(BaseException):
+    pass
+
+
+def no_exception(x, j):
+    if x[0] > 5:
+        raise Mine(5)
+    return 0.0
+
+
+def an_exit(x, j):
+    n = 0
+    for i in range(4):
+        try:
+            if x[i] * j[i] > 6:
+                raise SystemExit
+        except SystemExit:
+            n += 1
+    return n
+
+
+def a_full_stack(x, j):
+    try:
+        try:
+            raise RecursionError("mine")
+        except RecursionError:
+            if x[0] > 5:
+                raise
+            return 2.0
+    except RecursionError:
+        return 3.0
+
+
 PROGRAMS = [
+    a_finally_that_returns, a_finally_that_asks, a_manager_that_asks, a_finally_that_pops, a_finally_that_raises, a_finally_that_prints,
+    a_finally_instead, a_finally_of_a_name, every_exception, no_exception, an_exit, a_full_stack,
     a_sum_before_it, each_time_around, a_python_number, a_list, an_array, an_attribute, a_while, what_it_printed, a_side_that_prints,
     a_check_before_it, a_check_on_the_side, a_side_before_it, trips_of_data, an_assignment_that_never_comes, one_of_two_handlers,
     axes_in_order, single_numbers_first,
@@ -215,6 +342,23 @@ def at_a_constant(x, j):
 
 def at_a_constant_beyond(x, j):
     return x[j[0] * 0 + 12]
+
+
+def quiet_then_refused(x, n):
+    old, found = np.seterr(all="ignore"), []
+    try:
+        for _ in range(n):
+            found.append(0)
+            found += [x[0]]
+        return len(found)
+    finally:
+        np.seterr(**old)
+
+
+def test_a_finally_puts_back_what_a_trace_that_ends_has_changed(falling_back):
+    before = np.geterr()
+    assert jit(quiet_then_refused)(HIGH, np.int64(3)) == 6
+    assert np.geterr() == before
 
 
 def test_an_index_that_passes_find_out_of_bounds():
