@@ -8,7 +8,7 @@ JUMPS = (ast.Return, ast.Break, ast.Continue)
 DOES = (ast.Call, ast.Subscript, ast.Raise, ast.With, ast.Try, ast.Yield, *JUMPS)
 
 
-def finished(s, final):
+def after_all(s, final):
     """A `try` of which all but the `finally` is rewritten, with that, `final`, rewritten.
 
     What says that tracing cannot go on is not ended by it: it only puts things back then. Where it does more than to

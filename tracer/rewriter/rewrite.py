@@ -17,7 +17,7 @@ import ast
 import copy
 
 from .expressions import Expressions, at, hook, in_test, is_generator, later, load, mangled, store
-from .finally_parts import finished
+from .finally_parts import after_all
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
 from .patterns import guarded, is_class_alone, questions_of
 from .sites import NUMBERS, SITES, Site
@@ -321,7 +321,7 @@ class StatementRewriter(Expressions):
             handler.body = self.block(handler.body, tail=False)
         s.body = body
         s.orelse = self.block(s.orelse, tail=False) if s.orelse else []
-        return [finished(s, self.block(s.finalbody, tail=False)) if s.finalbody else s]
+        return [after_all(s, self.block(s.finalbody, tail=False)) if s.finalbody else s]
 
     on_TryStar = on_Try
 
