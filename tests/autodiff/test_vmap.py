@@ -131,3 +131,8 @@ def test_each_lane_draws_its_own_numbers():
     want = np.random.rand(3)
     np.random.seed(0)
     agree(np.sort(vmap(lambda x: x + np.random.rand())(np.zeros(3))), np.sort(want), 0)
+
+
+def test_what_an_example_has_not_is_told_in_pythons_words():
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'sum'"):
+        vmap(lambda x: x.sum())([np.zeros(3), np.zeros(2)])

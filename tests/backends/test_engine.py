@@ -249,3 +249,19 @@ def test_nests_for_large_arrays_are_compared_with_calls_of_numpy(monkeypatch):
     f, x = jit(lambda x: np.where(x > 0, x * x + 1, x**3)[::2].sum()), np.arange(100000.0)
     f(x)
     assert [fused for _, fused in asked] == [None, None] and asked[1][0] > 1000
+
+
+COPIES = {
+    "ascontiguousarray": lambda a: np.ascontiguousarray(a.T),
+    "copy": lambda a: a.T.copy(),
+    "array": lambda a: np.array(a.T, order="C"),
+    "part": lambda a: a.T[:2].copy(),
+}
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy", None])
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_of_a_transpose_is_in_row_major_order(name, engine):
+    a, run = np.arange(12.0).reshape(4, 3), jit(COPIES[name], engine=engine)
+    for _ in range(3):
+        assert run(a).strides == COPIES[name](a).strides

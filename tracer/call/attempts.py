@@ -20,6 +20,7 @@ from ..capture.suspended import refuse_generator
 from ..common import events, progress
 from ..common.errors import UnsupportedError, Untold, WengertError, called_outside, is_own, message
 from ..common.frames import raises_for_user, without_internals
+from ..common.origin import is_builtin
 from ..guards import guard, patched_numpy
 from ..guards.by_class import InstanceCell, beginning, present
 from ..guards.instances import hidden
@@ -58,6 +59,12 @@ def is_whole(error):
             return False
         error = error.__cause__ or error.__context__
     return True
+
+
+def in_words(error):
+    """An exception that holds what is traced, as one of its words alone; None where these name that."""
+    told = is_builtin(type(error)) and all(type(x) is str and "traced" not in x for x in error.args)
+    return type(error)(*error.args) if told else None
 
 
 class Attempts:
@@ -262,7 +269,7 @@ class Attempts:
             changed = any(e is error for e in made[-1].changed_errors) or not is_whole(error)
             if (traced or changed) and not isinstance(error, WengertError):
                 untold = Untold.of(error)
-                untold.error = None if traced else error
+                untold.error = in_words(error) if traced else error
                 raise untold.with_traceback(error.__traceback__) from None
             made = without_internals(explained(error))
             if made is error:

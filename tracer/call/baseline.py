@@ -55,4 +55,4 @@ def results(version, everything):
     ]
     with np.errstate(all="ignore"):
         found = version.interpreted(*operands)
-    return tuple(np.array(x, r.type.dtype) for x, r in zip(found, version.func.results, strict=True))
+    return tuple(np.array(x, r.type.dtype, order="C") for x, r in zip(found, version.func.results, strict=True))

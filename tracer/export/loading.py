@@ -180,7 +180,7 @@ class LoadedFunction:
 
     def own(self, result, shared):
         """A result as an ndarray that the caller may write."""
-        return np.array(result) if shared else dispatch.owned(result)
+        return np.array(result, order="C") if shared else dispatch.owned(result)
 
     def rebuilt(self, leaves, given):
         """The result around its leaves; lists and dicts among the arguments are changed as the function did."""

@@ -198,6 +198,7 @@ def note(slot):
         if slot.kind == "item":
             refuse_change_of_phi(slot.owner)
         trace.root.changes[id(slot.owner)] += 1
+        trace.root.altered += 1
         if isinstance(slot.owner, BaseException):
             trace.root.outside.changed_errors.append(slot.owner)
         trace.root.outside.store(slot)
@@ -231,6 +232,8 @@ def before_change(owner, what, hint=None):
     """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds
     is kept."""
     refuse_change_of_phi(owner)
+    if current_trace() is not None:
+        current_trace().root.altered += 1
     if inside():
         refuse_change(owner, what, hint)
     elif isinstance(owner, CONTAINERS):

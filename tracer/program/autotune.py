@@ -63,7 +63,7 @@ def step_by_step(entry, here, version, everything):
         taken = [np.asarray(leaves[i], p.type.dtype) for i, p in zip(version.places, version.func.params, strict=True)]
         with np.errstate(all="ignore"):
             found = made[0](*taken)
-        out = tuple(np.array(x, r.type.dtype) for x, r in zip(found, version.func.results, strict=True))
+        out = tuple(np.array(x, r.type.dtype, order="C") for x, r in zip(found, version.func.results, strict=True))
         return out[0] if len(out) == 1 else out
 
     version.engine = "NumPy"

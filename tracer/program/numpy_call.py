@@ -245,6 +245,8 @@ class _CallLines:
                     if (SAMPLE.get() is not None or value.type.size > LARGE)
                     and not self.shared[i]
                     and not self.program.is_object(text)
+                    else f"copied({text}, order='C')"
+                    if len(value.type.shape) > 1
                     else f"copied({text})"
                 )
             self.name((i, ()), text)
@@ -384,4 +386,4 @@ def fits(x, dtype):
 
 def owned_array(x, others):
     """An array as it is if it is its own memory's, else a copy."""
-    return x if type(x) is np.ndarray and x.base is None and not any(x is y for y in others) else np.array(x)
+    return x if type(x) is np.ndarray and x.base is None and not any(x is y for y in others) else np.array(x, order="C")

@@ -154,7 +154,7 @@ class SizeFree:
         tree = code_filled(template, self.names, self.objects)
         code = compiled(ast.fix_missing_locations(ast.Expression(tree)), "<wengert sizes>", "eval")
         made = eval(code, {**self.space, **{self.names[n]: k for n, k in sample.items()}})
-        return np.array(made) if isinstance(made, np.ndarray) else made
+        return np.array(made, order="C") if isinstance(made, np.ndarray) else made
 
     # -- the function ----------------------------------------------------------------------------------
     def call(self, tests=()):

@@ -172,7 +172,7 @@ class Specialisation:
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
-        return np.array(result) if self.shared[index] else dispatch.owned(result)
+        return np.array(result, order="C") if self.shared[index] else dispatch.owned(result)
 
 
 def handed_leaf(out, values, leaves, numpy, made):

@@ -5,6 +5,7 @@ does.
 in order, as `print` does; clocks are read where they stand (`draws`); the rest is refused, with the line.
 """
 
+import contextlib
 import functools
 import io
 import sys
@@ -41,7 +42,7 @@ from ..values.array import Traced
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import variants_in
-from .convert import CELL
+from .convert import CELL, convert
 from .debuggers import is_debugger, is_off, refuse_debugger
 from .foreign_effects import act, is_unheard, is_users, level_of, name_of
 from .host_calls import host_call, may_be_called, or_hosted
@@ -54,6 +55,7 @@ ADVICE = "Call it outside, and pass what it gives as an argument."
 THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}
 # how many arguments make a clock's function one of them alone
 TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+DECORATED = contextlib.ContextDecorator().__call__(len).__code__  # its closure: the function, the manager
 CALLING = (
     "builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics",
     "contextlib",
@@ -95,6 +97,9 @@ def foreign(f):
 
 def otherwise(f):
     """The same of what is not JAX's, or is not called with traced values."""
+    if getattr(f, "__code__", None) is DECORATED:
+        given = (f.__self__,) if type(f) is types.MethodType else ()
+        return functools.partial(convert(within), *(cell.cell_contents for cell in f.__closure__), *given)
     found = judged(f)
     if found in (PURE, UNKNOWN):
         held = holding(f)
@@ -108,6 +113,12 @@ def otherwise(f):
     if found == ACTS:
         return functools.partial(act if place_of(f)[0] != "logging" else logged, f)
     return functools.partial(refuse_call, f, found)
+
+
+def within(function, manager, /, *args, **kwargs):
+    """A function that a context manager decorates [contextlib.ContextDecorator]."""
+    with manager._recreate_cm():
+        return function(*args, **kwargs)
 
 
 def logged(f, /, *args, **kwargs):

@@ -41,6 +41,7 @@ from .convert import CELL
 from .growing import gone_through, list_behind, require_shown
 from .handed import called as plainly
 from .handed import handed, relied
+from .handlers import trying
 from .keys import member, members
 from .sized_calls import with_sizes_seen
 from .special import looked_up
@@ -166,7 +167,8 @@ def stepped(iterator):
 def steps(iterator, step):
     while True:
         try:
-            x = step(iterator)
+            with trying(lambda: (StopIteration,)):
+                x = step(iterator)
         except StopIteration:
             return
         yield x
@@ -176,7 +178,8 @@ def numbered(x, item):
     k = 0
     while True:
         try:
-            found = item(x, k)
+            with trying(lambda: (IndexError,)):
+                found = item(x, k)
         except IndexError:
             return
         yield found

@@ -6,15 +6,15 @@ generator in which there is something to be done.
 """
 
 import contextlib
-import dis
 import types
 
 from ..common.errors import UnsupportedError, message
+from ..common.exception_tables import is_under_handler
 from ..common.frames import locate, variable_name
+from ..guards import state
 from ..guards.object_contents import shown_kind
 from ..values.storage import current_trace
-
-PASSING_ON = {"CALL_INTRINSIC_1", "CLEANUP_THROW"}  # what begins the handlers that Python itself puts around a `yield`
+from .raised import is_of_function
 
 
 def refuse_to_close(items):
@@ -40,16 +40,38 @@ def refuse_to_share(items, named):
 
 
 def next_without_effects(trips):
-    """The next trip of a loop that data may have left, None where there is none; refused where making its item draws or
-    acts on the world."""
+    """The next trip of a loop that data may have left, None where there is none; refused where making its item draws,
+    acts on the world, changes what others see, raises, or checks what may."""
     trace = current_trace()
-    eqns, draws = trace.build.eqns, trace.root.outside and trace.root.outside.draws
-    before, drawn = len(eqns), draws and len(draws.list)
-    trip = next(trips, None)
-    if any(e.effect or e.op.name == "draw" for e in eqns[before:]) or draws and len(draws.list) > drawn:
-        text = "data decide whether a loop is left before an item is made that draws, or acts on the world"
+    root, eqns, draws = trace.root, trace.build.eqns, trace.root.outside and trace.root.outside.draws
+    before, drawn, status, altered = len(eqns), draws and len(draws.list), root.status.value, root.altered
+    held, error = [(x, state.items(x)) for x in reached(trips) if isinstance(x, state.CONTAINERS)], None
+    try:
+        trip = next(trips, None)
+    except Exception as raised:
+        if not is_of_function(raised):
+            raise
+        error = raised
+    what = None
+    if error is not None:
+        what = "raises"
+    elif any(e.effect or e.op.name == "draw" for e in eqns[before:]) or draws and len(draws.list) > drawn:
+        what = "draws, or acts on the world"
+    elif altered != root.altered or any(state.differs(x, had) for x, had in held):
+        what = "changes something"
+    elif status is not root.status.value:
+        what = "may raise"
+    if what is not None:
+        text = f"data decide whether a loop is left before an item is made that {what}"
         raise UnsupportedError(message(text, locate(), "Make the items in the body of the loop."))
     return trip
+
+
+def reached(trips):
+    """What the generator of the user's holds that trips come of."""
+    items = trips.gi_frame.f_locals.get(".0") if trips.gi_frame is not None else None
+    frame = getattr(items, "gi_frame", None)
+    return [] if frame is None else [*frame.f_locals.values()]
 
 
 def waits_within(generator):
@@ -57,27 +79,4 @@ def waits_within(generator):
     frame, inner = generator.gi_frame, generator.gi_yieldfrom
     if frame is None or generator.gi_running or frame.f_lasti < 0:
         return False
-    if type(inner) is types.GeneratorType and waits_within(inner):
-        return True
-    names = {i.offset: i.opname for i in dis.get_instructions(frame.f_code)}
-    return any(
-        start <= frame.f_lasti < end and names.get(target) not in PASSING_ON
-        for start, end, target in protected(frame.f_code)
-    )
-
-
-def protected(code):
-    """(first offset, end, offset of the handler) of each stretch of a code under a handler."""
-    numbers = varints(code.co_exceptiontable)
-    for start, length, target, _ in zip(numbers, numbers, numbers, numbers):
-        yield 2 * start, 2 * (start + length), 2 * target
-
-
-def varints(table):
-    """The numbers of an exception table, six bits a byte."""
-    number = 0
-    for byte in table:
-        number = number << 6 | byte & 63
-        if not byte & 64:
-            yield number
-            number = 0
+    return type(inner) is types.GeneratorType and waits_within(inner) or is_under_handler(frame)

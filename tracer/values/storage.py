@@ -48,6 +48,7 @@ class Storage:
             for outer in traces_between(self.trace, trace):
                 if self not in outer.journal:
                     outer.journal[self] = self.value
+        trace.root.altered += self is not trace.root.status
         self.value = value
 
 

@@ -14,6 +14,7 @@ from ...ir.ops.control import TRUTH
 from ...ir.rules.fold import uniform
 from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, Untold, message, with_note
+from ..common.exception_tables import generator_under_handler
 from ..common.frames import locate, locate_equation
 from .acting import Acting
 from .elements import Element
@@ -79,6 +80,7 @@ class Trace(Acting):
             # how often data chose between an int and a float, and the like, of which the wider was taken
             self.mixed = 0
             self.changes = collections.Counter()  # id of an object -> how often its attributes or items were stored
+            self.altered = 0  # how often memory, or what an object or container holds, was changed
             self.turning = 0  # how many loops are being run or captured
             self.known_trips = 0  # of loops that ran with the Python numbers among the arguments known
             self.trips = 0  # of loops that ran while tracing, as Python runs them
@@ -244,6 +246,10 @@ class Trace(Acting):
                 return
         if words is not None and value is None:
             text, told = text.replace("{}", "…").lstrip("\n"), False
+        if (code := generator_under_handler()) is not None and error not in UNSEEN:
+            what = f"{error.__name__}, if it is raised, may be handled by {code.co_qualname}, a generator"
+            hint = "Make the items without a `try` or a `with` around them."
+            raise UnsupportedError(message(what, locate(), hint))
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
