@@ -84,7 +84,8 @@ class Slot:
             del self.owner[self.key]
 
 
-TRANSPARENT = set()  # code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
+# code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
+TRANSPARENT = {put.__code__, remove.__code__}
 CONTAINERS = (list, dict, set, collections.deque)
 # from outside: by a copy
 SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)

@@ -99,7 +99,7 @@ def otherwise(f):
     """The same of what is not JAX's, or is not called with traced values."""
     if getattr(f, "__code__", None) is DECORATED:
         given = (f.__self__,) if type(f) is types.MethodType else ()
-        return functools.partial(convert(within), *(cell.cell_contents for cell in f.__closure__), *given)
+        return functools.partial(convert(decorated_by), *(cell.cell_contents for cell in f.__closure__), *given)
     found = judged(f)
     if found in (PURE, UNKNOWN):
         held = holding(f)
@@ -115,7 +115,7 @@ def otherwise(f):
     return functools.partial(refuse_call, f, found)
 
 
-def within(function, manager, /, *args, **kwargs):
+def decorated_by(function, manager, /, *args, **kwargs):
     """A function that a context manager decorates [contextlib.ContextDecorator]."""
     with manager._recreate_cm():
         return function(*args, **kwargs)

@@ -14,7 +14,7 @@ from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.object_contents import shown_kind
 from ..values.storage import current_trace
-from .raised import is_of_function
+from .raised import answers
 
 
 def refuse_to_close(items):
@@ -49,7 +49,7 @@ def next_without_effects(trips):
     try:
         trip = next(trips, None)
     except Exception as raised:
-        if not is_of_function(raised):
+        if not answers(raised):
             raise
         error = raised
     what = None

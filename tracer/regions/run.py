@@ -11,7 +11,7 @@ from ..rewriter.completion import THROWN
 from ..values.storage import AliasSet, UnknownAlias, current_trace
 from ..values.trace import Trace
 from .budget import spend_time
-from .raised import Escaped, is_of_function
+from .raised import Escaped, answers
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 
@@ -41,7 +41,7 @@ class Run:
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
         except BaseException as error:
             failed = True
-            if is_of_function(error):
+            if answers(error):
                 raise Escaped(error) from error
             raise
         finally:

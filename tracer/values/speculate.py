@@ -316,16 +316,22 @@ def checked():
             and made.error is None
             and (isinstance(error, ShapeError) or not isinstance(error, WengertError))
         ):
-            place = place_in(error)
             try:
                 concrete(made, Lit(True, TRUTH))
             except UnsupportedError:
-                raise Untold.unless(False, error) from None  # whether a check fails before it is not known here
+                if current_trace().root.status.value is not status.PASSED:  # which may fail before it
+                    raise Untold.of(error) from None
             except RaisedBefore as first:
-                if not isinstance(first.error, UnsupportedError) or place is None or place_in(first.error) != place:
+                if not isinstance(first.error, UnsupportedError) or not at_one_line(first.error, error):
                     raise
                 made.error = None  # of two that the same line meets, the user's own says more
         raise
+
+
+def at_one_line(error, other):
+    """Whether the texts of two exceptions name one line."""
+    place = place_in(error)
+    return place is not None and place == place_in(other)
 
 
 def place_in(error):
