@@ -124,6 +124,8 @@ class NewShapes(Generalising):
     def unserved(self, here, everything):
         """Why no program answers a call, None where one does: the NewShape of one that waits, else Untraced."""
         types = tuple(map(type_of, everything))
+        if here.sizing is None:
+            return Untraced() if here.version(types) is None else None
         shape = here.shapes.get(types)
         if shape is None and here.version(types) is not None:
             return None

@@ -100,7 +100,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 if out is not MISS:
                     return out
             try:
-                if here.sizing is not None and (why := self.unserved(here, everything)) is not None:
+                if (why := self.unserved(here, everything)) is not None:
                     raise why
                 raw = self.launch(here, everything)
             except Untraced:
@@ -233,10 +233,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         if version.path[: len(missing.path)] != missing.path:
             missing.tree.loose = True
         if version.captured.outside.draws:  # the first of the ways that does
-            other = SpecialisationSet(self.compiled, version.rules)
-            other.add(version)
-            self.worlds = [w for w in self.worlds if w is not here] + [other]
-            self.current = other
+            self.begin_anew(here, version)
             raise MustKnow
         known = missing.tree.versions.get(version.path)
         if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
@@ -246,9 +243,19 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         except UnsupportedError as error:  # there are too many
             if self.must_know(here):
                 raise MustKnow from None
-            self.refuse(version.types, error)
+            if self.is_answerable():
+                self.refuse(version.types, error)
+            self.begin_anew(here, version)  # a derivative, which nothing else can answer
+            raise MustKnow from None
         self.compiled.front.install(self)
         return version
+
+    def begin_anew(self, here, version):
+        """Have one trace in place of a set of them."""
+        other = SpecialisationSet(self.compiled, version.rules)
+        other.add(version)
+        self.worlds = [w for w in self.worlds if w is not here] + [other]
+        self.current = other
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it is to run for the first time)."""

@@ -17,8 +17,10 @@ class Instead:
     def instead(self, leaves, why, given):
         """The call that no program answers, by who does."""
         if isinstance(why, NewShape):
+            self.ask_shapes_first(why.here)
             return self.meanwhile(leaves, why, given)
         if isinstance(why, Refused):
+            self.ask_shapes_first(self.current)
             return self.refused_call(leaves, why, given)
         if isinstance(why, Untold):
             return self.retold(leaves, why, given)
@@ -27,6 +29,14 @@ class Instead:
         if isinstance(why, dispatch.UNKNOWN):
             return self.at_once(leaves, why, given)
         return self.plainly(leaves, str(why).rstrip("."), given)
+
+    def ask_shapes_first(self, here):
+        """Have the function in front not try the programs of a set on one new shape after the other: where jax is
+        asked whether it knows a shape, it says no by an exception, which takes a millisecond or two."""
+        front = self.compiled.front
+        callee = front.own or front.cell.callee
+        if here is not None and not here.straight and here in callee.hot:
+            front.cool_one(callee)
 
     def at_once(self, leaves, why, given):
         """The call where jax is tracing, and none of its arguments stands for anything: it is made now, and what it

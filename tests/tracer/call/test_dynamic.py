@@ -371,3 +371,21 @@ def test_a_new_trace_of_a_function_that_draws_says_why():
     for n in (3, 5):
         f(np.random.default_rng(0), of_length(n))
     assert "new x: f64[5] (was f64[3])" in f.explain()
+
+
+def fitted(w, x, y):
+    for _ in range(20):
+        w = w - 0.05 * (x.T @ (x @ w - y) / max(len(y), 1) + 0.1 * w)
+    return w
+
+
+@pytest.mark.parametrize("engine", [None, "xla"])
+def test_new_shapes_in_a_row_are_not_tried_on_the_programs_of_others(engine, rng):
+    """Where jax is asked, it says no by an exception, which takes a millisecond or two."""
+    run, hot = jit(fitted, engine=engine), []
+    for n in (0, 0, 3, 4, 5, 0, 0, 6, 7, 0, 0):
+        given = np.zeros(5), rng.standard_normal((n, 5)), rng.standard_normal(n)
+        agree(run(*given), fitted(*given), rtol=1e-12)
+        hot.append(len(run.__dict__["callee"].hot))
+    if engine is None:
+        assert hot == [1, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1]

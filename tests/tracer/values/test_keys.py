@@ -9,8 +9,9 @@ import pytest
 import random_keys
 from random_keys import outcome
 
-from wengert import ConcretizationError, Fallback, UnsupportedError, jit
+from wengert import ConcretizationError, Fallback, UnsupportedError, grad, jit
 from wengert.tracer.common.errors import Overrun
+from wengert.tracer.program import trace_tree
 
 
 def traces(f):
@@ -259,3 +260,14 @@ def test_random_programs(seed):
     case = random_keys.draw(random.Random(seed))
     found = random_keys.differences(case)
     assert not found or found.startswith("refused"), f"{found}\n{case}"
+
+
+def along_a_path(a, n):
+    return ((a * np.linspace(0.0, 1.0, n)) ** 2).sum()
+
+
+def test_a_derivative_that_has_taken_many_ways_begins_anew(monkeypatch):
+    monkeypatch.setattr(trace_tree, "MOST", 3)
+    g = grad(along_a_path)
+    for n in (2, 3, 4, 5, 6, 7, 2, 6, 8):
+        np.testing.assert_allclose(g(0.7, n), (1.4 * np.linspace(0.0, 1.0, n) ** 2).sum())
