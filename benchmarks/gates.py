@@ -104,24 +104,16 @@ def swept(elements):
     return f, (draw(elements),)
 
 
-def tangents_by_rows(elements):
+def called_by_rows(function, rows):
+    """elements of a row -> a loop that calls a function of NumPy's on each of so many rows."""
+
     def f(a):
         out = np.zeros(a.shape)
         for i in range(a.shape[0]):
-            out[i] = np.tanh(a[i]) + out[i - 1]
+            out[i] = function(a[i]) + out[i - 1]
         return out
 
-    return f, (draw((512, elements)),)
-
-
-def exponentials_by_rows(elements):
-    def f(a):
-        out = np.zeros(a.shape)
-        for i in range(a.shape[0]):
-            out[i] = np.exp(a[i]) + out[i - 1]
-        return out
-
-    return f, (draw((8, elements)),)
+    return lambda elements: (f, (draw((rows, elements)),))
 
 
 def small_products_by_rows(multiplications):
@@ -335,9 +327,9 @@ GATES = {
     "backends.xla.linalg.FEW": Gate(in_both_transposed, (16, 32, 64, 128)),
     "backends.xla.linalg.LARGE": Gate(of_a_computed_matrix, (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)),
     "backends.xla.linalg.THIN": Gate(thin, (8, 16, 32, 64, 128), NONE, ALL, up_to=True),
-    "backends.native.region.ROW": Gate(tangents_by_rows, (2, 4, 8, 16, 32), NONE, ALL, True, engine="auto"),
+    "backends.native.region.ROW": Gate(called_by_rows(np.tanh, 512), (2, 4, 8, 16, 32), NONE, ALL, True, engine="auto"),
     "backends.native.region.VECTORS": Gate(
-        exponentials_by_rows, (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20), NONE, ALL, True, engine="auto"
+        called_by_rows(np.exp, 8), (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20), NONE, ALL, True, engine="auto"
     ),
     "backends.native.region.PRODUCT": Gate(
         small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True, engine="auto"

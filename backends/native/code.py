@@ -247,3 +247,16 @@ class Code:
         """The lines of the body, phis completed."""
         arrivals = lambda pairs: ", ".join(f"[ {x}, %{block} ]" for x, block in pairs)
         return [line if isinstance(line, str) else f"{line[0]} {arrivals(line[1])}" for line in self.lines]
+
+
+def compare(code, kind, d, x, y):
+    """kind: "eq", "ne", "lt", "le", "gt", "ge"; NaN is unequal to all and not ordered."""
+    t = llvm_type(d)
+    if d.kind == "f":
+        return code.op(f"fcmp {'une' if kind == 'ne' else 'o' + kind} {t} {x}, {y}")
+    sign = "" if kind in ("eq", "ne") else "s" if d.kind == "i" else "u"
+    return code.op(f"icmp {sign}{kind} {t} {x}, {y}")
+
+
+def chosen(code, c, d, x, y):
+    return code.op(f"select i1 {c}, {llvm_type(d)} {x}, {llvm_type(d)} {y}")

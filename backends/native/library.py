@@ -1,11 +1,10 @@
 """Functions of the C library in nests, one number at a time or on vectors."""
 
 from .build import vector_form
+from .code import chosen, compare, llvm_type
 from .code import llvm_literal as literal
-from .code import llvm_type
 
-# function, bytes of a number -> what it is beyond which numbers without being asked, which lanes are slow at: below,
-# above, or (at, below) the least
+# (function, bytes of a number) -> below which number it is 0, and above which it is infinite
 ENDS = {("exp", 8): (-746, 710), ("exp", 4): (-104, 89), ("exp2", 8): (-1076, 1025), ("exp2", 4): (-151, 129)}  # fact
 LEAST = {"log": 0, "log2": 0, "log10": 0, "log1p": -1}  # fact: where it is minus infinity, and below which it is NaN
 
@@ -37,30 +36,20 @@ def has_vector_form(functions, d):
 
 def exponential_inside(code, d, x, low, high, call):
     """call(x), which is 0 below `low` and infinite above `high`: there, and at NaN, lanes would be taken one by one."""
-    inside = inside_of(code, d, ("oge", x, low), ("ole", x, high))
+    compared = lambda kind, n: compare(code, kind, d, x, literal(n, d))
+    inside = code.op(f"and i1 {compared('ge', low)}, {compared('le', high)}")
     found = call(chosen(code, inside, d, x, literal(0.0, d)))
-    beyond = chosen(code, test(code, d, "olt", x, low), d, literal(0.0, d), x)
-    beyond = chosen(code, test(code, d, "ogt", x, high), d, literal(float("inf"), d), beyond)
+    beyond = chosen(code, compared("lt", low), d, literal(0.0, d), x)
+    beyond = chosen(code, compared("gt", high), d, literal(float("inf"), d), beyond)
     return chosen(code, inside, d, found, beyond)
 
 
 def logarithm_inside(code, d, x, least, call):
     """call(x), which is minus infinity at `least` and NaN below: there, at infinity and at NaN, lanes would be taken
     one by one."""
-    inside = inside_of(code, d, ("ogt", x, least), ("olt", x, float("inf")))
+    compared = lambda kind, n: compare(code, kind, d, x, literal(n, d))
+    inside = code.op(f"and i1 {compared('gt', least)}, {compared('lt', float('inf'))}")
     found = call(chosen(code, inside, d, x, literal(1.0, d)))
-    beyond = chosen(code, test(code, d, "olt", x, least), d, literal(float("nan"), d), x)
-    beyond = chosen(code, test(code, d, "oeq", x, least), d, literal(float("-inf"), d), beyond)
+    beyond = chosen(code, compared("lt", least), d, literal(float("nan"), d), x)
+    beyond = chosen(code, compared("eq", least), d, literal(float("-inf"), d), beyond)
     return chosen(code, inside, d, found, beyond)
-
-
-def test(code, d, kind, x, number):
-    return code.op(f"fcmp {kind} {llvm_type(d)} {x}, {literal(number, d)}")
-
-
-def inside_of(code, d, one, other):
-    return code.op(f"and i1 {test(code, d, *one)}, {test(code, d, *other)}")
-
-
-def chosen(code, c, d, x, y):
-    return code.op(f"select i1 {c}, {llvm_type(d)} {x}, {llvm_type(d)} {y}")

@@ -5,10 +5,9 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.window import highest_of, lowest_of
 from ...ir.sample import decide
-from .code import IndexForm, llvm_literal, llvm_type
+from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .complex import rule_for
 from .elements import Elements, LiveWindow
-from .scalar import chosen, compare
 from .values import Mapped, Moved
 
 NONE = np.dtype("i8")

@@ -14,9 +14,9 @@ import numpy as np
 from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
+from .code import chosen, compare, llvm_type
 from .code import llvm_literal as literal
-from .code import llvm_type
-from .library import chosen, library
+from .library import library
 
 # (code, dtype of the operands, of the result, *names of operands) -> name of the result
 NativeRule: TypeAlias = Callable[..., str]
@@ -35,15 +35,6 @@ def scalar_rule(*names):
         return function
 
     return add
-
-
-def compare(code, kind, d, x, y):
-    """kind: "eq", "ne", "lt", "le", "gt", "ge"; NaN is unequal to all and not ordered."""
-    t = llvm_type(d)
-    if d.kind == "f":
-        return code.op(f"fcmp {'une' if kind == 'ne' else 'o' + kind} {t} {x}, {y}")
-    sign = "" if kind in ("eq", "ne") else "s" if d.kind == "i" else "u"
-    return code.op(f"icmp {sign}{kind} {t} {x}, {y}")
 
 
 def intrinsic(code, name, d, *xs):

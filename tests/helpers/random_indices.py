@@ -122,8 +122,9 @@ def differs(seed, folder, calls=12, **options):
     return None, raised
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(about, differs):
+    """The command line of a tester. differs: (seed, a folder) -> (None or the text of a difference, calls that raised)."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -131,7 +132,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(args.seed, args.seed + args.programs):
             try:
-                text, count = differs(seed, folder, whole=seed % 2 == 0)
+                text, count = differs(seed, folder)
             except Exception as error:
                 refused += 1
                 print(f"seed {seed}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
@@ -144,4 +145,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, lambda seed, folder: differs(seed, folder, whole=seed % 2 == 0))

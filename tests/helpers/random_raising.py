@@ -4,16 +4,14 @@ give, print and raise.
     python tests/helpers/random_raising.py [--programs 200] [--seed 0]
 """
 
-import argparse
 import contextlib
 import io
 import random
 import re
-import tempfile
 import warnings
 
 import numpy as np
-from random_indices import loaded, same
+from random_indices import loaded, main, same
 
 from wengert import jit
 
@@ -129,21 +127,5 @@ def differs(seed, folder, calls=6, **options):
     return None, raised
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
-    failed = raised = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(args.seed, args.seed + args.programs):
-            text, count = differs(seed, folder)
-            raised += count
-            if text is not None:
-                failed += 1
-                print(text, flush=True)
-    print(f"{args.programs} programs, {raised} calls that raise, {failed} otherwise than Python")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, differs)
