@@ -13,7 +13,9 @@ import numpy as np
 
 from ...ir.core import Constant, Lit
 from ...ir.ops.control import call, cond, loop
+from ...ir.ops.shape import iota
 from ...ir.syntax import compiled, parse
+from ...ir.types import Tensor
 from .any_size import at_most
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .inline_exprs import inline_single_reads
@@ -21,7 +23,7 @@ from .looped import LOOPED, looped
 from .matrices import TEXTS, is_solved, is_substituted, of_matrices
 from .nests import call_nest, machine_code, nest_of
 from .operand import KEPT, NUMPY, PYTHON, SAME, ZERO, LazyOperand, computes, outcome, ufunc
-from .pretty import INFIX, pretty
+from .pretty import INFIX, pretty, thin_iota
 from .rows import is_taken, of_rows
 from .templates import MADE, RULES
 from .trips import run_trips
@@ -104,6 +106,7 @@ class _QuickWriter(_Writer):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
         self.held, self.overwritten, self.raises, self.recipes = {}, {}, set(), {}
+        self.spread = {}  # (name of an array that is made once, type) -> what is held of it, spread to that
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -123,7 +126,7 @@ class _QuickWriter(_Writer):
         """What is held of an operand that NumPy is not to broadcast."""
         if isinstance(x, Lit) and x.type.shape and at_most(x.type.size * x.type.dtype.itemsize, KEPT):
             text = f"np.full({x.type.shape}, {_number(x.value)}, np.{x.type.dtype.name})"
-            return self.kept(np.full(x.type.shape, x.value, x.type.dtype), text)
+            return self.kept(x.type, text, lambda: np.full(x.type.shape, x.value, x.type.dtype))
         return self.hold(x)
 
     def constant(self, x, wish):
@@ -139,6 +142,11 @@ class _QuickWriter(_Writer):
             return self.number(held, type)
         if held.shape == () and at_most(type.size, SMALL):
             return f"np.full({type.shape}, {held.text}, np.{type.dtype.name})"
+        if (recipe := self.recipes.get(held.text)) and at_most(type.size * type.dtype.itemsize, KEPT):
+            if (key := (held.text, type)) not in self.spread:
+                make = lambda: np.array(np.broadcast_to(self.module.objects[held.text], type.shape))
+                self.spread[key] = self.kept(type, f"np.broadcast_to({recipe}, {type.shape})", make)
+            return self.spread[key].text
         return f"np.broadcast_to({self.number(held, type)}, {type.shape})"
 
     def number(self, held, type):
@@ -173,6 +181,8 @@ class _QuickWriter(_Writer):
             return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
+        if eqn.op is iota and len(eqn.attrs["shape"]) > 1:
+            return self.counted(eqn)
         if (
             not eqn.operands
             and at_most(sum(r.type.size * r.type.dtype.itemsize for r in eqn.results), KEPT)
@@ -191,16 +201,29 @@ class _QuickWriter(_Writer):
         """A value that depends on nothing."""
         (r,) = eqn.results
         text = pretty(eqn, []) or self.expression(eqn.op, [], eqn.attrs)
-        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)), text)
+        self.held[r] = self.kept(r.type, text, lambda: np.array(eqn.op.body(**eqn.attrs)))
         return []
 
-    def kept(self, array, text):
-        """What is held of an array known now, which this text makes."""
-        if not array.ndim:
-            return LazyOperand(self.constant(array[()], "constant"), (), frozenset([NUMPY]))
-        array.flags.writeable = False
+    def counted(self, eqn):
+        """Numbers along an axis, of which one is held for each place of the others."""
+        (r,), shape, axis = eqn.results, eqn.attrs["shape"], eqn.attrs["axis"]
+        thin = Tensor((shape[axis], *(1 for _ in shape[axis + 1 :])), r.type.dtype)
+        if not at_most(thin.size * thin.dtype.itemsize, KEPT):
+            return self.keep(r, thin_iota(eqn), thin.shape)
+        make = lambda: np.arange(thin.size).astype(thin.dtype).reshape(thin.shape)
+        self.held[r] = self.kept(thin, thin_iota(eqn), make)
+        return []
+
+    def kept(self, type, text, make):
+        """What is held of an array known now, which `make` gives and this text makes. The text alone is kept where it
+        is large, of a sample: of all sizes it is made once a call."""
+        if not type.shape:
+            return LazyOperand(self.constant(make()[()], "constant"), (), frozenset([NUMPY]))
+        array = make() if type.size * type.dtype.itemsize <= KEPT else None
+        if array is not None:
+            array.flags.writeable = False
         self.recipes[name := self.constant(array, "constant")] = text
-        return LazyOperand(name, array.shape)
+        return LazyOperand(name, type.shape)
 
     def general(self, eqn):
         texts = [self.whole(self.full(x), x.type) for x in eqn.operands]

@@ -76,11 +76,17 @@ def clip_call(eqn, low, x, high):
 
 
 def iota_call(eqn):
+    shape = eqn.attrs["shape"]
+    return thin_iota(eqn) if len(shape) == 1 else f"np.broadcast_to({thin_iota(eqn)}, {shape})"
+
+
+def thin_iota(eqn):
+    """The numbers along their axis, one along those behind it."""
     shape, axis = eqn.attrs["shape"], eqn.attrs["axis"]
     dtype = eqn.attrs["dtype"].name
     numbers = f"np.arange({shape[axis]}, dtype={'bool' if dtype == 'bool' else f'np.{dtype}'})"
     behind = "".join(", None" for _ in shape[axis + 1 :])
-    return numbers if len(shape) == 1 else f"np.broadcast_to({numbers}{f'[:{behind}]' if behind else ''}, {shape})"
+    return f"{numbers}[:{behind}]" if behind else numbers
 
 
 def transform(eqn, x):

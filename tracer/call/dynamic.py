@@ -29,6 +29,7 @@ from . import baseline
 from .fallback import left_to_python
 from .families import SHORT, Generalising, Sizing
 from .observed import asked_axes
+from .trace_costs import cost_of
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
@@ -214,12 +215,6 @@ def differ_in_shape(types, version):
     return all(a.dtype == b.dtype and len(a.shape) == len(b.shape) for a, b in pairs) and any(
         a is not b for a, b in pairs
     )
-
-
-def cost_of(version):
-    """Seconds that it took to make a version."""
-    compiled = max(version.first_seconds or 0.0, version.compile_seconds or 0.0)
-    return version.trace_seconds + version.pass_seconds + compiled
 
 
 def asked_dynamic(function, asked=None):

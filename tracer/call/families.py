@@ -28,6 +28,7 @@ from .observed import as_if_changed, larger, without_small
 from .receipt import loop_trip_counts
 from .search import FamilySearch, SearchPaused
 from .size_facts import shown_sizes
+from .trace_costs import own_cost, warm_trace_cost
 
 TRACES = 12  # bound: traces that finding a family costs, with all that is compared, as it is estimated
 BEGUN = 3  # bound: those that calls have taken before, when it begins, and is shared by more of them
@@ -103,12 +104,12 @@ class Sizing:
 
 class Symbolic:
     """A family in use. version: the Specialisation that stands for it in its set; free: its SizeFree, or None and
-    `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; cost: seconds that such a
-    one takes to be made; seconds: that finding it took; beyond: sizes at which the program is another."""
+    `why`; spent: {sizes: (calls, seconds)}; exact: sizes that are for programs of their own; seconds: that finding it
+    took; beyond: sizes at which the program is another."""
 
-    def __init__(self, entry, here, found, cost):
+    def __init__(self, entry, here, found):
         self.version = None
-        self.spent, self.exact, self.cost, self.seconds = {}, set(), max(cost, LEAST_COST), 0.0
+        self.spent, self.exact, self.seconds = {}, set(), 0.0
         self.laddered = None
         self.beyond = []
         self.family, self.free, self.why = function_for(entry, found)
@@ -160,12 +161,12 @@ class Symbolic:
             self.laddered = Laddered.of(entry, here, self.family, call, len(call.reads))
         else:
             self.laddered.numpy = call
-        self.version.straight = self.counted(call)
+        self.version.straight = self.counted(call, here)
         here.straight = [v.straight for v in here.versions if v.straight is not None]
         if entry.current is here:
             entry.compiled.front.install(entry)
 
-    def counted(self, made):
+    def counted(self, made, here):
         """A NumPyCall that does what another does, and knows which sizes recur: those of a step of the ladder that is
         faster are answered by that, and of those whose calls have taken as long as a program of their own would, it
         says MISS."""
@@ -190,11 +191,12 @@ class Symbolic:
                 if laddered is not None:
                     step = step or steps.setdefault(sizes, laddered.step(sizes))
                     laddered.spent(step, sizes, took, given)
-                if seconds + took >= self.cost and (step is None or not laddered.hopes(step)):
+                seconds += took
+                if seconds >= LEAST_COST and seconds >= own_cost(here) and not (step and laddered.hopes(step)):
                     exact.add(sizes)
             return out
 
-        return NumPyCall(call, False, None, made.reads, made.stores)
+        return NumPyCall(call, False, made.function, made.reads, made.stores)
 
     def widened(self, entry, here, types):
         """Whether it serves these types, too, from now on."""
@@ -215,18 +217,6 @@ class Symbolic:
 def may_be_family(here):
     """Whether a set of traces may have one: nothing is drawn, or chosen by value."""
     return here.draws is None and here.drawing is None and all(v.tree is None for v in here.versions)
-
-
-def trace_cost(version):
-    """Seconds that another trace of a function takes, until it runs as generated NumPy."""
-    return 1.5 * (version.trace_seconds + version.pass_seconds)
-
-
-def warm_trace_cost(here, sibling):
-    """The same, told by the samples of families, where there are any: a first trace has also to find what lies in
-    caches for others."""
-    known = [s.version for s in here.sizing.families if s.version is not None]
-    return min(map(trace_cost, [sibling, *known]))
 
 
 def order_tests(orders, names):
@@ -285,9 +275,9 @@ class Generalising:
         try:
             with search:
                 if not search.larger:
-                    made = self.generalise(here, search.observed, sibling, search)
+                    made = self.generalise(here, search.observed, search)
                     search.larger, search.found = made is None, None
-                made = made or self.generalise(here, larger(search.observed), sibling, search)
+                made = made or self.generalise(here, larger(search.observed), search)
         except SearchPaused:
             events.report("trace", "searching", search.told, search.seconds, of=self.compiled)
             return None
@@ -316,18 +306,17 @@ class Generalising:
         self.report_family(known, "wider", time.perf_counter() - start)
         return known.free is not None
 
-    def generalise(self, here, observed, sibling, search):
+    def generalise(self, here, observed, search):
         """The Symbolic of calls of these types, None where there is none."""
         if len(observed) < 2:
             return None
         sizing = here.sizing
-        cost = max(sibling.first_seconds or 0.0, sibling.compile_seconds or 0.0)
 
         def find():
             if search.found is None:
                 search.settle_on(family(self, observed, search))
             with collector.waiting():
-                return Symbolic(self, here, search.found, cost)
+                return Symbolic(self, here, search.found)
 
         found = self.sought(find, sizing)
         if found is not None:

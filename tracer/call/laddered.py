@@ -42,7 +42,9 @@ class Laddered:
     a call and what is taken in from outside."""
 
     def __init__(self, entry, here, family, numpy, skipped):
-        self.entry, self.family, self.numpy, self.skipped = entry, family, numpy, skipped
+        self.entry, self.family, self.numpy = entry, family, numpy
+        # behind what the program takes lie arrays that other traces take in from outside
+        self.taken = slice(skipped, skipped + len(family.generic.func.params))
         options = {k: v for k, v in here.options.items() if k != "raising"}
         self.ladder = ladder.Ladder(family.generic, entry.compiled.name, **options)
         self.steps = {}  # step -> StepTally
@@ -66,7 +68,7 @@ class Laddered:
     # -- a call ----------------------------------------------------------------------------------------
     def answer(self, step, given):
         """What a call returns, MISS where it is another's."""
-        leaves = given[self.skipped :]
+        leaves = given[self.taken]
         types = tuple(map(type_of, leaves))
         found = self.known.get(types, MISS)
         if found is MISS:
@@ -93,7 +95,7 @@ class Laddered:
         """Note that NumPy has answered a call; where that pays, ask for the step."""
         step.calls, step.seconds = step.calls + 1, step.seconds + seconds
         if step.state is WAITS and step.seconds >= SHARE * self.estimate:
-            leaves = given[self.skipped :]
+            leaves = given[self.taken]
             if sum(getattr(x, "nbytes", 0) for x in leaves) <= LARGE:
                 step.state = ASKED
                 if not WORKER.ask(StepJob(self, step, sizes, given)):
@@ -144,7 +146,7 @@ class StepJob:
             self.given = self.context = None
 
     def make(self):
-        laddered, leaves = self.laddered, self.given[self.laddered.skipped :]
+        laddered, leaves = self.laddered, self.given[self.laddered.taken]
         rung = self.step.rung = laddered.ladder.rung(self.sizes)
         with paced():
             rung.prepare()

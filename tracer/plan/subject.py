@@ -34,7 +34,8 @@ class Subject:
 
     func: its equations after the passes; captured: its Captured; version, here, entry: the Specialisation and where it
     is, all None where it was not made by a call; engine: a key of ENGINES, "none" where the first call will
-    decide; why: in words; times: {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
+    decide; why: in words; straight: the one function of generated NumPy that runs it, where there is one; times:
+    {"numpy", "xla", "python", "compiled"} -> seconds, where they were taken.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Subject:
         self.version, self.here, self.entry = version, here, entry
         self.engine, self.why, self.times = "none", "", {}
         self.arguments, self.static = "", ""
+        self.straight = getattr(version, "straight", None)
         self.names: list[str] = []
         if version is not None:
             self.names, self.arguments, self.static = (
@@ -208,6 +210,7 @@ def at_symbolic_sizes(compiled: Any, entry: Any, here: Any, types: Any) -> Subje
     subject = Subject(compiled, version.func, version.captured)
     subject.names, subject.arguments = list(entry.names), arguments_text(entry, made.version)
     subject.static, subject.engine, subject.why = static_text(entry), "numpy", told_symbolic(made)
+    subject.straight = made.version.straight
     at = ", ".join(f"{name} = {n}" for name, n in sizes.items())
     subject.arguments += f" at {at}"
     return subject

@@ -144,11 +144,11 @@ def xla_text(write: Callable[[Inspection], str]) -> Callable[[Subject], str]:
 def numpy_text(subject: Subject) -> str:
     """The generated function that answers calls."""
     version = subject.version
-    if version is None:
+    if version is None and subject.straight is None:
         raise ValueError(
             f"{subject.name} was not called with such arguments, so no NumPy was generated\n  Call it first."
         )
-    call = getattr(version.straight, "function", None)
+    call = getattr(subject.straight, "function", None)
     if call is None and version.engine:
         raise ValueError(
             f"{subject.name} runs as NumPy in a form that has no one text; wengert.source(f, ...) writes one"

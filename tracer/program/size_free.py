@@ -29,8 +29,8 @@ from ...ir.sample import Decisions, Unalike, deciding, of_sample
 from ...ir.syntax import compiled, parse
 from ..guards.guard import Read
 from .numpy_call import NumPyCall, finished, says_miss
-from .sized_objects import SizedObjects, recipe_form, same_object
-from .sized_tree import code_filled, common_tree, matches, sign_folded, sizes_renamed
+from .sized_objects import SizedObjects, same_object
+from .sized_tree import code_filled, common_tree, is_sized, matches, sign_folded, sizes_renamed
 
 # which of two sizes is larger: signs of differences, and what says so
 ORDERS = (({1}, ">"), ({-1}, "<"), ({0}, "=="), ({0, 1}, ">="), ({0, -1}, "<="), ({1, -1}, "!="))
@@ -109,13 +109,15 @@ class SizeFree:
         self.space = {name: first.space[name] for name in first.names if self.stays(name, parts)}
         self.nests = sized_nests(parts, samples)
         held = SizedObjects(forms, self.space, {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)})
-        for name in sorted(first.names - self.space.keys() - self.nests.keys()):
-            recipes = [p.call.recipes.get(name) for p in parts]
-            if None in recipes:
-                self.objects[name] = held.form([p.space[name] for p in parts], name)
-            else:
-                self.made_once[name] = recipe_form(recipes, forms)
         self.space |= {"ndarray": np.ndarray, "math": math, "np": np}
+        for name in sorted(first.names - self.space.keys() - self.nests.keys()):
+            recipes = [p.recipes.get(name) for p in parts]
+            if None not in recipes:
+                self.made_once[name] = common_tree([sign_folded(recipes[0]), *recipes[1:]], forms)
+            elif any(recipes):
+                raise Unalike(f"{name} is made once of one size alone")
+            else:
+                self.objects[name] = held.form([p.space[name] for p in parts], name)
         inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
             if not self.stays(name, parts):
@@ -123,7 +125,7 @@ class SizeFree:
             self.space[name] = first.space[name]
 
     def stays(self, name, parts):
-        return all(same_object(parts[0].space[name], p.space[name]) for p in parts[1:])
+        return name not in parts[0].recipes and all(same_object(parts[0].space[name], p.space[name]) for p in parts[1:])
 
     # -- a sample --------------------------------------------------------------------------------------
     def agrees(self, version, sample):
@@ -146,7 +148,10 @@ class SizeFree:
             return False
         if not all(same_object(self.space[name], parts.space[name]) for name in parts.names & self.space.keys()):
             return False
-        made = {name: self.evaluated(t, sample) for name, t in (self.objects | self.made_once).items()}
+        recipes = parts.recipes
+        if not all(name in recipes and matches(t, recipes[name], sample) for name, t in self.made_once.items()):
+            return False
+        made = {name: self.evaluated(t, sample) for name, t in self.objects.items()}
         return all(same_object(x, parts.space[name]) for name, x in made.items()) and same_places(self, parts.call)
 
     def evaluated(self, template, sample):
@@ -169,13 +174,15 @@ class SizeFree:
         bound += [sizes_renamed(text, self.names) for text in [*self.taken_for_granted(), *tests]]
         told = set(map(ast.unparse, bound)) | self.implied()
         head.test.operand = ast.BoolOp(ast.And(), [*bound, *(t for t in asked if ast.unparse(t) not in told)])
+        sized = {name: t for name, t in self.made_once.items() if is_sized(t)}
         lines = [
             ast.Assign([ast.Name(name, ast.Store())], code_filled(t, self.names, self.objects))
-            for name, t in self.made_once.items()
+            for name, t in sized.items()
         ]
         function.body[1:1] = lines
         ast.fix_missing_locations(function)
         space = self.space | {name: getattr(one, way) for name, (one, way) in self.nests.items()}
+        space |= {name: self.evaluated(t, {}) for name, t in self.made_once.items() if name not in sized}
         with np.errstate(all="ignore"):
             exec(compiled(ast.Module([function], []), self.file.co_filename, "exec"), space)
         call = space[function.name]
@@ -252,6 +259,8 @@ class _Parts:
         self.call, self.tree, self.space = call, sign_folded(call.function), call.call.__globals__
         found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
         self.names = {name for name in found if name in self.space}
+        recipes = {name: text for name, text in call.recipes.items() if name in self.names}
+        self.recipes = {name: sign_folded(parse(text, mode="eval").body) for name, text in recipes.items()}
 
 
 def size_at(version, at):

@@ -8,10 +8,9 @@ import types
 import numpy as np
 
 from ...ir.sample import Unalike
-from ...ir.syntax import parse
 from ..capture.handover import Freeze, Located, Row
 from ..values.views import ComplexPart, Diagonal, IndexView, Padded, Permute, Repeat, Reshape
-from .sized_tree import common_tree, is_sized, sign_folded, sized_constant
+from .sized_tree import is_sized, sized_constant
 
 # of views, what `follow` reads
 VIEWS = {
@@ -113,8 +112,3 @@ def remade(kind, *parts):
     for name, part in zip(VIEWS[kind], parts, strict=True):
         setattr(made, name, part)
     return made
-
-
-def recipe_form(texts, forms):
-    """The template of texts of one expression made at several samples."""
-    return common_tree([sign_folded(parse(text, mode="eval").body) for text in texts], forms)

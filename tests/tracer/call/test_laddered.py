@@ -126,3 +126,15 @@ def test_steps_are_few_and_near():
 
 def test_without_xla_there_is_no_ladder():
     assert ladders(climbed(jit(softly, engine="numpy"), of_length)) == []
+
+
+def test_arrays_that_other_traces_take_in_from_outside_are_none_of_its_operands():
+    """The first trace holds np.eye(n) as an array; the program of all sizes makes it."""
+
+    def laplacian(x):
+        return (2 * np.eye(len(x)) - np.eye(len(x), k=1)) @ x
+
+    f = climbed(jit(laplacian), of_length)
+    for n in SIZES:
+        agree(f(*of_length(n)), laplacian(*of_length(n)))
+    assert answers(f) == len(SIZES) - 1

@@ -2,6 +2,7 @@
 
 import re
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -174,8 +175,9 @@ def test_a_size_that_recurs_gets_a_program_of_its_own(monkeypatch, options, happ
     for n in (10, 11, 60):
         f(of_length(n))
     monkeypatch.setattr(Laddered, "hopes", lambda *args: False)
+    monkeypatch.setattr(families, "LEAST_COST", 0.0)
+    monkeypatch.setattr(families, "own_cost", lambda here: 0.0)
     made = sizing(f).families[0]
-    made.cost = 0.0
     for n in (20, 20, 20, 30):
         agree(f(of_length(n)), softly(of_length(n)))
     assert (20,) in made.exact
@@ -472,3 +474,47 @@ def test_a_range_that_would_be_another_function_stays_as_it_was(monkeypatch):
     assert made.free is free and made.family.ranges is before and not made.family.ranges.has({"n": 2000})
     agree(f(of_length(10)), 1 / (1 + np.exp(-of_length(10))) / np.sqrt(10), 1e-12)
     assert (10,) in made.spent
+
+
+def test_a_size_has_paid_when_its_calls_have_taken_what_the_dearest_program_did(monkeypatch, happened):
+    """The first was made in no time; one of another size took an hour."""
+    monkeypatch.setattr(families, "LEAST_COST", 0.0)
+    monkeypatch.setattr(Laddered, "of", lambda *_: None)
+    f = jit(softly, dynamic=True)
+    f(of_length(7))
+    (here,) = [w for e in f.compiled.entries.values() for w in e.worlds]
+    first = next(v for v in here.versions if v.symbolic is None)
+    first.first_seconds, first.compile_seconds = 3600.0, None
+    for _ in range(20):
+        agree(f(of_length(9)), softly(of_length(9)))
+    assert len(here.versions) == 2
+    first.first_seconds = 0.0
+    for _ in range(3):
+        agree(f(of_length(9)), softly(of_length(9)))
+    assert len(here.versions) == 3
+
+
+def peak(run):
+    """Bytes that a call has in use at most."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_larger_range_is_found_without_arrays_of_its_sizes():
+    """The range is made to twice the size called, at which these have four times the elements."""
+
+    def stiffness(x):
+        n = len(x)
+        return (2 * np.eye(n) - np.eye(n, k=1) + np.full((n, n), 0.5) * np.arange(n)) @ x
+
+    f = jit(stiffness, dynamic=True)
+    for n in (5, 6, 7, 9):
+        agree(f(of_length(n)), stiffness(of_length(n)))
+    x = of_length(1500)
+    most = peak(lambda: stiffness(x))
+    assert peak(lambda: agree(f(x), stiffness(x))) < 1.5 * most
+    assert "broadcast_to" not in f.text("numpy", x)
