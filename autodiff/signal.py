@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from ..ir.core import Constant, zeros_like
-from ..ir.ops.elementwise import conj
-from ..ir.ops.shape import broadcast, constant, reshape, reverse
+from ..ir.core import Lit, zeros_like
+from ..ir.ops.elementwise import conj, eq, or_, select
+from ..ir.ops.shape import iota, reshape, reverse
 from ..ir.ops.signal import conv_general, fft
 from .batch import BATCH
 from .forms import bilinear, linear
@@ -112,9 +112,9 @@ def batch_conv(size, batched, x, w, *, dimension_numbers, groups, batch_groups, 
 
 def per_bin(x, n, ends, others):
     """x times `ends` in the bins of a real signal of length n that mirror onto themselves, times `others` elsewhere."""
-    weights = np.full(n // 2 + 1, others, x.type.dtype)
-    weights[:: max(n // 2, 1) if n % 2 == 0 else len(weights)] = ends
-    return x * broadcast(constant(value=Constant(weights)), shape=x.type.shape, dims=(x.type.ndim - 1,))
+    place = iota(shape=x.type.shape, axis=x.type.ndim - 1, dtype=np.dtype(np.int64))
+    mirrored = or_(eq(place, 0), eq(place * 2, n))  # written so that it is one program for all n
+    return x * select(mirrored, Lit(ends, x.type), Lit(others, x.type))
 
 
 def fft_transpose(g, x, *, kind, lengths):

@@ -62,7 +62,7 @@ class SizedType:
 
 
 class SizedNumber:
-    """A float that is one of NUMBERS of a Dim, or the product of a Dim with a float."""
+    """A float, or a complex number of no imaginary part, that is one of NUMBERS of a Dim."""
 
     __slots__ = ("factor", "form", "of", "dtype")
 
@@ -191,9 +191,10 @@ class Forms:
             return first
         if first.dtype.kind in "iu":
             return self.size(tuple(map(int, values)))
-        if first.dtype.kind != "f":
+        real = tuple([v.real for v in values])
+        if first.dtype.kind not in "fc" or any(v.imag or np.signbit(v.imag) for v in values if first.dtype.kind == "c"):
             raise Unalike
-        return self._remembered((first.dtype, values), lambda: self._float(tuple(map(float, values)), first.dtype))
+        return self._remembered((first.dtype, values), lambda: self._float(tuple(map(float, real)), first.dtype))
 
     def _float(self, values: tuple[float, ...], dtype: np.dtype[Any]) -> SizedNumber | None:
         if all(map(math.isfinite, values)):

@@ -69,6 +69,7 @@ class Drawn:
             f"({a} if {self.test(0)} else {self.size(0)})", f"sorted([{a}, {k}])[{self.pick(0, 1)}]",
             f"sum([{a}, {k}])", f"(-{a})", f"({a} >> 1)", f"len(range({a}))", f"np.zeros({a}).shape[0]",
             f"np.shape({self.array(0)})[0]", f"len({self.array(1)})", f"divmod({a}, 4)[{self.pick(0, 1)}]",
+            f"({k} % {a})", f"({k} // {a})", f"({a} % {self.size(0)})", f"np.searchsorted(np.sort(x), {self.pick(0.5, 0.9)})",
             f"len([0 for _ in range({a})])", f"len(str({a}))", f"{{50: 1}}.get({a}, 2)", f"int({a})", f"({a} & 1)",
         )  # fmt: skip
 
@@ -90,6 +91,7 @@ class Drawn:
             f"({a} * {s})", f"({a} / (abs({s}) + 1))", f"np.zeros(abs({s}))", f"(np.arange(abs({s})) * 1.0)",
             f"(np.ones(abs({s})) * 2.0)", f"np.cumsum({a})", f"{a}[::-1]", f"np.full(abs({s}), 0.5)",
             f"({a} + {self.random.randint(1, 9)})", f"np.outer({a}, x).sum(axis=0)", f"np.sort({a})",
+            f"np.interp({a}, np.arange({self.size(0)}), x)", f"np.abs(np.fft.rfft({a}))", f"np.digitize({a}, np.sort(x))",
             f"np.array([u * 2 for u in {a}])", f"(np.eye(3)[0] * {s})", f"np.pad({a}, (0, {self.pick(1, 2)}))",
         )  # fmt: skip
 
@@ -98,11 +100,12 @@ class Drawn:
         return self.pick(
             f"{a}.sum()", f"{a}.sum() * {s}", f"{a}.sum() / (abs({s}) + 1)", f"{s} * 0.5", f"np.sqrt(abs({s}))",
             f"x[abs({s}) % 2]", f"x[{s} - {self.number()}]", f"1.0 / (1 + abs({s}))", f"{a}.mean()",
+            f"np.quantile({a}, {self.pick(0.1, 0.75, 1.0)})", f"np.median({a})", f"np.percentile({a}, [5, 50]).sum()",
             f"(2.0 if {self.test()} else 3.0)", f"sum(x[: {self.pick(3, 5)}])", f"float({s})",
         )  # fmt: skip
 
     def statement(self, depth):
-        kind = self.random.randint(0, 8) if depth < 3 else 0
+        kind = self.random.randint(0, 9) if depth < 3 else 0
         if kind < 3:
             self.add(f"t = t {self.pick('+', '-')} {self.scalar()}", depth)
         elif kind == 3:
@@ -131,6 +134,11 @@ class Drawn:
             i, u = self.name(), self.name()
             self.add(f"for {i}, {u} in enumerate({self.array(1)}):", depth)
             self.add(f"t = t + {u} * {self.pick(i, self.size(1))}", depth + 1)
+        elif kind == 9:
+            y = self.name()
+            self.add(f"{y} = {self.array(1)} * 1.0", depth)
+            self.add(f"{y}[{self.pick('::2', '1::3', '::-2', f'{self.size(0)} // 2 ::2')}] = {self.scalar()}", depth)
+            self.add(f"t = t + ({y} * {y}).sum()", depth)
         else:
             count = self.name()
             self.add(f"{count} = {self.size(1)}", depth)

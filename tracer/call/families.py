@@ -56,9 +56,13 @@ class Sizing:
         self.longest = 0.0  # seconds of the longest call that no program answered
 
     def fitting(self, types):
-        """The Symbolic whose names and facts are those of these types."""
-        sizes = lambda s: s.family.names.sizes_of(types)
-        return next((s for s in self.families if (found := sizes(s)) is not None and s.family.holds(found)), None)
+        """The Symbolic whose names and facts are those of these types, unless it was found to be another program at
+        sizes of other remainders, which these leave."""
+        for made in self.families:
+            sizes = made.family.names.sizes_of(types)
+            if sizes is not None and made.family.holds(sizes) and not made.is_another(tuple(sizes.values())):
+                return made
+        return None
 
     def working(self, types):
         """The same, where it has a function; None else: among larger sizes there may be one that has."""
@@ -144,12 +148,20 @@ class Symbolic:
         return None if found is None else tuple(found.values())
 
     def is_beyond(self, sizes):
-        """Whether sizes are as far from the range, or farther, as some at which the program is another."""
+        """Whether the program is another at sizes of like remainders that are no farther from the range."""
         least, most = self.family.ranges.least.values(), self.family.ranges.largest.values()
         if len(self.beyond) >= FARTHEST:
             return True
         farther = lambda n, k, low, high: n <= k if k < low else n >= k if k > high else True
-        return any(all(map(farther, sizes, at, least, most)) for at in self.beyond)
+        like = [at for at in self.beyond if self.has_remainders(at) == self.has_remainders(sizes)]
+        return any(all(map(farther, sizes, at, least, most)) for at in like)
+
+    def has_remainders(self, sizes):
+        return self.family.ranges.has_remainders(dict(zip(self.family.names.names, sizes)))
+
+    def is_another(self, sizes):
+        """Whether sizes leave remainders that no sample has, as some do at which the program is another."""
+        return bool(self.beyond) and not self.has_remainders(sizes) and not all(map(self.has_remainders, self.beyond))
 
     def settle(self, entry, here):
         """Have the function for all sizes answer."""

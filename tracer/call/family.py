@@ -14,6 +14,7 @@ import re
 
 from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
+from ...ir.walk import every_equation
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import kind_of_type
@@ -210,7 +211,7 @@ class Finder:
         first = self.samples[0]
         if (why := difference(first, sample)) is not None:
             return why
-        if sample.version.func.count() != first.version.func.count():
+        if ops_of(sample.version.func) != ops_of(first.version.func):
             return f"it is another program at {shown_sizes(sample.sizes)} than at {shown_sizes(first.sizes)}"
         return None
 
@@ -367,6 +368,10 @@ class SizeFamily:
             read += f" - {step}" if step.terms else ""
             lines.append(", ".join([f"{name}: {read}", *facts, self.ranges.shown(name)]))
         return lines + self.names.relations(called)
+
+
+def ops_of(func):
+    return [eqn.op for eqn in every_equation(func)]
 
 
 def with_facts_of_shapes(asked, samples):

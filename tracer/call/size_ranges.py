@@ -18,15 +18,18 @@ class Ranges:
 
     def has(self, sizes):
         """Whether a program found at the samples is that of these sizes."""
-        seen = all(sizes[name] % k in residues for name, k, residues in self.residues)
-        return seen and order(sizes) in self.orders and self.encloses(sizes)
+        return self.has_remainders(sizes) and order(sizes) in self.orders and self.encloses(sizes)
+
+    def has_remainders(self, sizes):
+        """Whether sizes leave the remainders that samples have left."""
+        return self.in_step(sizes) and all(sizes[name] % k in residues for name, k, residues in self.residues)
+
+    def in_step(self, sizes):
+        return all((k - self.least[n]) % max(self.steps[n], 1) == 0 for n, k in sizes.items())
 
     def encloses(self, sizes):
         """Whether sizes are among those that samples span."""
-        return all(
-            self.least[n] <= k <= self.largest[n] and (k - self.least[n]) % max(self.steps[n], 1) == 0
-            for n, k in sizes.items()
-        )
+        return self.in_step(sizes) and all(self.least[n] <= k <= self.largest[n] for n, k in sizes.items())
 
     def told_residues(self):
         """The tests of remainders that not all sizes of the range pass."""

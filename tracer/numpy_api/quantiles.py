@@ -1,5 +1,7 @@
 """Medians and quantiles, with and without NaN: sort, then read between the neighbours of a virtual index."""
 
+import math
+
 import numpy as np
 
 from ...ir.core import Lit
@@ -11,6 +13,8 @@ from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh, wrap
+from ..values.sized_shapes import sized_shape
+from ..values.sizes import integer_of
 from ..values.speculate import decide
 from ..values.storage import current_trace
 from .arguments import axes_of, give, given, last, reduced_shape, sample_of, traced, verdict
@@ -133,7 +137,8 @@ def quantiles(function, percent, ignore_nan=False):
             x, value = weighted(x, last(spread_to(w.value, a.shape), axes), q)
         else:
             x = sorted_along(x, x.type.ndim - 1)
-            value = read_quantiles(x, numbers_of(x) if ignoring else x.type.shape[-1], q, method, like.dtype)
+            count = numbers_of(x) if ignoring else sized_count(a, axes)
+            value = read_quantiles(x, count, q, method, like.dtype)
         if x.type.inexact:
             end = (
                 cut(x, x.type.ndim - 1, 0, 1)
@@ -181,6 +186,12 @@ def shares(q, unit, linear):
     if unit != 1:
         return q / unit
     return q if linear or q.dtype.kind == "f" else q.astype(np.float64)
+
+
+def sized_count(a, axes):
+    """How many elements there are along some axes: while a function is traced for programs of all sizes, as a number
+    that the program computes with."""
+    return integer_of(math.prod(sized_shape(a)[axis] for axis in axes))
 
 
 def numbers_of(x):

@@ -11,9 +11,12 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
+from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.indexing import index_arrays
 from ...ir.ops.shape import iota
 from ...ir.ops.sorting import sort as sort_op
+from ...ir.setting import OF_ALL_SIZES
+from ...ir.types import Tensor
 from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
@@ -170,6 +173,8 @@ def places_in(a, v, side="left"):
     it too."""
     n, shape = a.type.shape[0], v.type.shape
     ahead = sorts_before if side == "left" else lambda x, y: e.not_(sorts_before(y, x))
+    if OF_ALL_SIZES.get() and n:
+        return halved(a, v, ahead)
     if n <= COMPARED:
         rows = spread_to(reshape_to(v, (*shape, 1)), (*shape, n))
         return r.reduce_sum(cast_to(ahead(spread_to(a, rows.type.shape), rows), PLACE), axes=(len(shape),))
@@ -179,6 +184,30 @@ def places_in(a, v, side="left"):
         there = index_arrays(a, [(0, e.minimum(further, Lit(n, further.type)) - 1)], mode="promise")
         found = e.select(e.and_(e.le(further, n), ahead(there, v)), further, found)
     return found
+
+
+def halved(a, v, ahead):
+    """The same by a loop, which is one program whatever the length of a is."""
+
+    def at(a, i):
+        return index_arrays(a, [(0, i)], mode="promise")
+
+    def step(_, a, v, left, found):
+        half = e.shift_right(left, Lit(1, left.type))
+        further = found + spread_to(half, found.type.shape)
+        return e.sub(left, half), e.select(ahead(at(a, further - 1), v), further, found)
+
+    more = lambda _, a, v, left, found: e.gt(left, Lit(1, left.type))
+    left, found = Lit(a.type.shape[0], Tensor((), PLACE)), Lit(0, v.type.like(dtype=PLACE))
+    types = [COUNTER, a.type, v.type, left.type, found.type]
+    _, found = loop(
+        *(a, v, left, found),
+        body=region(step, types),
+        test=region(more, types, "more"),
+        carried=2,
+        bound=PLACE.itemsize * 8,
+    )
+    return found + cast_to(ahead(at(a, found), v), PLACE)
 
 
 @implements(np.searchsorted, method="searchsorted")

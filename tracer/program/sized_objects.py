@@ -92,8 +92,10 @@ class SizedObjects:
         if kind is slice:
             ends = [[getattr(v, end) for v in values] for end in ("start", "stop", "step")]
             return call_node("slice", list(map(self.form, ends)))
-        if isinstance(first, np.generic) and first.dtype.kind in "iuf" and all(v.dtype == first.dtype for v in values):
-            number = ast.Constant(sized_constant([v.item() for v in values], self.forms))
+        if isinstance(first, np.generic) and first.dtype.kind in "iufc" and all(v.dtype == first.dtype for v in values):
+            if any(v.imag or np.signbit(v.imag) for v in values if first.dtype.kind == "c"):
+                raise Unalike("complex numbers differ between sizes")
+            number = ast.Constant(sized_constant([v.real.item() for v in values], self.forms))
             return call_node(self.kept(kind, "number_type"), [number])
         if kind in VIEWS:
             parts = [self.form([getattr(v, name) for v in values]) for name in VIEWS[kind]]

@@ -151,19 +151,33 @@ OPERANDS = TracedArray | TracedScalar | np.ndarray | np.generic | float | comple
 
 
 def whole_division(plain, of_dim):
-    """A method of a whole division: by an int it is an expression, else the numbers decide."""
+    """A method of a whole division: by an int it is an expression; of a number that is none or less, by a size, the
+    number decides, which is told; else the numbers do."""
 
     def forward(self, other):
         if type(other) is int and other > 0:
             return size_made(of_dim(self.dim, other), plain(self.number, other), self.weak)
         if type(other) is Size and self.dim == other.dim and self.number:
             return plain(self.plain(), other.plain())
+        if type(other) is Size and is_less(self, other):
+            return of_less(self, other)
         return by_number(plain, self, other)
 
     def reflected(self, other):
+        if type(other) is int and is_less(other, self):
+            return of_less(other, self)
         return by_number(plain, other, self)
 
+    def of_less(a, b):
+        found = a if plain is operator.mod else 0
+        return found if kind_of_both(a, b) else size_made(*size_expression(found), None)
+
     return forward, reflected
+
+
+def is_less(a, b):
+    """Whether a number is none or more, and less than another, which is told where it is so."""
+    return size_expression(b)[1] > size_expression(a)[1] >= 0 and bool(a >= 0 and a < b)
 
 
 def by_number(plain, a, b):

@@ -8,7 +8,9 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ...ir.ops.shape import reshape, transpose
+from ...ir.setting import OF_ALL_SIZES
 from ..common.emit import constant_of, index_start, spread_to
 from .storage import current_trace
 
@@ -239,8 +241,13 @@ def _write(x, axes, new):
     if all(s == 1 for s in stride):
         return dynamic_update_slice(x, new, *(index_start(s) for s in start))
     # strided: spread the new elements to their places, and choose them by a static mask
-    mask = np.zeros(x.type.shape, bool)
-    mask[tuple(np.s_[a:b:c] for a, b, c in zip(start, stop, stride))] = True
     high = tuple(n - b for n, b in zip(x.type.shape, stop))
-    placed = pad(new, Lit(0, new.type.like(())), low=start, high=high, interior=tuple(s - 1 for s in stride))
-    return OPS["select"](constant_of(mask), placed, x)
+    places = {"low": start, "high": high, "interior": tuple(s - 1 for s in stride)}
+    placed = pad(new, Lit(0, new.type.like(())), **places)
+    if not OF_ALL_SIZES.get():
+        mask = np.zeros(x.type.shape, bool)
+        mask[tuple(np.s_[a:b:c] for a, b, c in zip(start, stop, stride))] = True
+        mask = constant_of(mask)
+    else:  # of all sizes it is made in the program
+        mask = pad(Lit(True, new.type.like(dtype=bool)), Lit(False, TRUTH), **places)
+    return OPS["select"](mask, placed, x)

@@ -251,6 +251,34 @@ def loops(x):
 
 
 @asks()
+def searched(x):
+    n = len(x)
+    places = np.searchsorted(np.sort(x), [0.3, 0.7]) + np.digitize(0.5, np.sort(x))
+    return np.interp([0.5, n / 3], np.arange(n), x), places, np.searchsorted(np.cumsum(x), x, side="right")
+
+
+@asks()
+def quantiles(x):
+    return np.quantile(x, 0.9), np.percentile(x, [5, 50, 100]), np.quantile(x, 0.3, method="nearest"), np.nanquantile(x, 0.2)
+
+
+@asks()
+def every_other_one_stored(x):
+    y, a = x * 2.0, np.outer(x, x)
+    y[::2], y[1::3] = 0.0, x[1::3]
+    np.fill_diagonal(a, 0.5)
+    return y, a
+
+
+@asks("n > 3", "n > 2")
+def rests(x):
+    t = 0.0
+    for i in range(2 * len(x)):
+        t = t + x[i % len(x)] * (i // len(x) + 1)
+    return t + 3 % len(x) + 2 // len(x) + divmod(1, len(x))[1]
+
+
+@asks()
 def carried(x):
     k, t = len(x), 0.0
     for v in x:

@@ -104,6 +104,35 @@ def test_derivatives(make, function, happened):
     assert happened["symbolic"] == 1
 
 
+def by_frequencies(x):
+    return (np.abs(np.fft.rfft(x)) ** 2).sum() * np.median(x)
+
+
+def by_places(x):
+    return np.interp(0.3, np.arange(len(x)), x) + np.quantile(x, 0.9) + x[np.searchsorted(np.cumsum(np.abs(x)), 0.5)] ** 2
+
+
+def every_other_one(x):
+    y = x * 2.0
+    y[::2] = 0.0
+    return (y * y).sum() + y[len(x) % 3] + sum(x[i] * x[i % 5] for i in range(len(x)))
+
+
+@pytest.mark.parametrize("function, programs", [(by_frequencies, 2), (by_places, 1), (every_other_one, 1)])
+def test_derivatives_of_what_hangs_on_sizes(function, programs, happened):
+    """Of even and of odd sizes they may be two programs."""
+    f, exact = grad(function), jit(grad(function), dynamic=False)
+    x = np.random.default_rng(0).standard_normal(64)
+    for n in (*range(12, 20), 63, 64):
+        agree(f(x[:n]), exact(x[:n]))
+    assert happened["symbolic"] == programs
+    before = happened["begun"]
+    found = {n: f(x[:n]) for n in range(20, 63)}
+    assert happened["begun"] == before
+    for n in (20, 21, 43, 62):
+        agree(found[n], exact(x[:n]))
+
+
 def test_nothing_is_traced_for_a_size_within_the_range(options, happened):
     f = jit(softly, **options)
     for n in (10, 11, 60):
@@ -380,9 +409,9 @@ def test_steps_through_an_array_are_one_function_of_numpy_calls(options):
     f = jit(thinned, **options)
     for n in ORDER:
         agree(f(of_length(n)), thinned(of_length(n)))
-    (found,) = sizing(f).families
-    assert found.free is not None, found.why
-    assert found.spent
+    for found in sizing(f).families:  # one for each remainder by two and three
+        assert found.free is not None, found.why
+        assert found.spent
 
 
 class Layers:
