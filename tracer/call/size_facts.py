@@ -62,7 +62,7 @@ def difference(a, b):
     where = f"at {shown_sizes(a.sizes)} and at {shown_sizes(b.sizes)}"
     if mine == other and len(x.reads) == len(y.reads):
         alike = [r.what for r in x.relations] == [r.what for r in y.relations]
-        return None if alike else f"it makes other arrays {where}"
+        return None if alike else f"the arrays that it makes, or their number, are not of the same kind {where}"
     for k, (p, q) in enumerate(zip(mine, other)):
         if p != q:
             event = x.events[k]

@@ -129,6 +129,22 @@ class RegionEffects:
         self.heap = {}  # Slot -> its value before the first store inside
         self.cells = frozenset()  # ids of the cells of the variables that the body shares with its function
 
+    def save(self, owner):
+        """Keep what a container held before the body, which is about to give it other items."""
+        if id(owner) not in self.saved:
+            self.saved[id(owner)] = owner, self.items_before(owner)
+
+    def items_before(self, owner):
+        """`items` of a container, without the stores that `heap` tells of: each was of a place that is still there."""
+        before = {s.key: value for s, value in self.heap.items() if s.kind == "item" and s.owner is owner}
+        if isinstance(owner, dict):
+            return [(key, x) for key, held in owner.items() if (x := before.get(key, held)) is not UNBOUND]
+        return [before.get(k, held) for k, held in enumerate(owner)]
+
+    def is_saved(self, slot):
+        """Whether a place is in a container that is put back as a whole."""
+        return slot.kind == "item" and id(slot.owner) in self.saved
+
 
 def regions():
     """The regions being run, innermost first."""
@@ -218,7 +234,7 @@ def refuse_change(owner, what, hint=None):
         if id(owner) in region.owned:
             return
         if region.trial and isinstance(owner, CONTAINERS):
-            region.saved.setdefault(id(owner), (owner, items(owner)))
+            region.save(owner)
             continue
         raise CannotRoll(
             message(

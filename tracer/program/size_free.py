@@ -115,13 +115,13 @@ class SizeFree:
             if None not in recipes:
                 self.made_once[name] = common_tree([sign_folded(recipes[0]), *recipes[1:]], forms)
             elif any(recipes):
-                raise Unalike(f"{name} is made once of one size alone")
+                raise Unalike(f"an array of its NumPy, {name}, is made once at one size alone")
             else:
                 self.objects[name] = held.form([p.space[name] for p in parts], name)
         inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
             if not self.stays(name, parts):
-                raise Unalike(f"{name} differs between sizes")
+                raise Unalike(f"an array of its NumPy, {name}, is not the same at all sizes")
             self.space[name] = first.space[name]
 
     def stays(self, name, parts):

@@ -66,7 +66,7 @@ class SizedObjects:
         if all(same_object(first, v) for v in values[1:]):
             return self.kept(first, wish)
         if any(type(v) is not type(first) for v in values):
-            raise Unalike(f"an object of {type(first)} of one size is of another type of another")
+            raise Unalike(f"an object of its NumPy, a {type(first).__name__} at one size, is of another type at another")
         template = self.differing(values, type(first))
         return template if is_sized(template) else self.kept(first, wish)
 
@@ -94,13 +94,13 @@ class SizedObjects:
             return call_node("slice", list(map(self.form, ends)))
         if isinstance(first, np.generic) and first.dtype.kind in "iufc" and all(v.dtype == first.dtype for v in values):
             if any(v.imag or np.signbit(v.imag) for v in values if first.dtype.kind == "c"):
-                raise Unalike("complex numbers differ between sizes")
+                raise Unalike("complex numbers of the program differ between sizes")
             number = ast.Constant(sized_constant([v.real.item() for v in values], self.forms))
             return call_node(self.kept(kind, "number_type"), [number])
         if kind in VIEWS:
             parts = [self.form([getattr(v, name) for v in values]) for name in VIEWS[kind]]
             return call_node(self.kept(remade, "remade"), [self.kept(kind, kind.__name__), *parts])
-        raise Unalike(f"{kind.__module__}.{kind.__qualname__} differs between sizes")
+        raise Unalike(f"an object of its NumPy, a {kind.__qualname__}, is not the same at all sizes")
 
 
 def call_node(function, arguments):

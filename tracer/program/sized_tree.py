@@ -93,7 +93,7 @@ def common_tree(trees, forms):
     first = trees[0]
     if isinstance(first, ast.AST):
         if any(type(t) is not type(first) for t in trees):
-            raise Unalike(f"`{tree_text(first)}` of one size is `{tree_text(other_than(first, trees))}` of another")
+            raise Unalike(f"its NumPy has {part_text(first)} at one size and {part_text(other_than(first, trees))} at another")
         if type(first) is ast.Constant:
             values = [t.value for t in trees]
             try:
@@ -106,11 +106,13 @@ def common_tree(trees, forms):
         return first
     if isinstance(first, list):
         if any(len(t) != len(first) for t in trees):
-            raise Unalike(f"there are {len(first)} parts of one size and {len(other_than(first, trees))} of another")
+            raise Unalike(
+                f"its NumPy has {len(first)} parts at one size where it has {len(other_than(first, trees))} at another"
+            )
         return [common_tree(list(parts), forms) for parts in zip(*trees)]
     if any(t != first for t in trees):
         other = next(t for t in trees if t != first)
-        raise Unalike(f"`{tree_text(first)}` of one size is `{tree_text(other)}` of another")
+        raise Unalike(f"its NumPy has {part_text(first)} at one size and {part_text(other)} at another")
     return first
 
 
@@ -118,6 +120,10 @@ def other_than(first, trees):
     """The one of several that is unlike the first."""
     kind = type(first)
     return next((t for t in trees if type(t) is not kind or kind is list and len(t) != len(first)), first)
+
+
+def part_text(node):
+    return "nothing" if node is None else f"`{tree_text(node)}`"
 
 
 def tree_text(node):

@@ -321,7 +321,7 @@ def spoil(owner):
         if not region.trial:
             return
         region.spoiled = True
-        region.saved.setdefault(id(owner), (owner, state.items(owner)))
+        region.save(owner)
 
 
 def appending(owner):

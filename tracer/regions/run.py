@@ -48,10 +48,9 @@ class Run:
             for storage, value in trace.journal.items():
                 storage.value = value
             trace.journal = {}  # the trace outlives this: it must not keep memory alive that names have let go
-            for slot, value in reversed(trace.region.heap.items()):
-                slot.set(value)
-            for slot, value in before.items():
-                slot.set(value)
+            for slot, value in (*reversed(trace.region.heap.items()), *before.items()):
+                if not trace.region.is_saved(slot):
+                    slot.set(value)
             held += outside.copies_since(held)
             saved = {*trace.region.saved, *trace.region.owned}
             changed = [(x, had) for x, had in held if differs(x, had) and id(x) not in saved]

@@ -13,7 +13,8 @@ class Trial(Run):
         self.kept = not self.recorded and not region.spoiled
         if self.kept:
             for slot, value in (*self.heap.items(), *self.values.items()):
-                slot.set(value)
+                if not region.is_saved(slot):
+                    slot.set(value)
             for outer in regions():
                 outer.owned.update(region.owned)
                 break

@@ -88,7 +88,7 @@ class Traced:
         """The contents as an ndarray where constants alone decide them, else None."""
         found = known(self.value) if current_trace() is not None else None
         if found is not None and READING and (asked := getattr(ASKING, "asked", None)) is not None:  # made of sizes?
-            asked.refuse("a number that constants of the program decide is asked for")
+            asked.refuse("Python asks for a number that is computed of arrays of these sizes")
         return found
 
     def __bool__(self):

@@ -294,14 +294,9 @@ class Size(TracedScalar):
             return pow(self.pinned("a power"), plain_sizes(other, "a power"), modulus)
         return with_others(operator.pow, self, other)
 
-    def __rpow__(self, other):
-        return by_number(operator.pow, other, self)
-
-    def __divmod__(self, other):
-        return self // other, self % other
-
-    def __rdivmod__(self, other):
-        return other // self, other % self
+    __rpow__ = lambda self, other: by_number(operator.pow, other, self)
+    __divmod__ = lambda self, other: (self // other, self % other)
+    __rdivmod__ = lambda self, other: (other // self, other % self)
 
     def __lshift__(self, other):
         return self * 2**other if type(other) is int and other >= 0 else by_number(operator.lshift, self, other)
@@ -325,11 +320,8 @@ class Size(TracedScalar):
     def __neg__(self):
         return size_made(-self.dim, -self.number, self.weak)
 
-    def __invert__(self):
-        return -self - 1
-
-    def __abs__(self):
-        return self if self >= 0 else -self
+    __invert__ = lambda self: -self - 1
+    __abs__ = lambda self: self if self >= 0 else -self
 
     def __round__(self, digits=None):
         if digits is None:

@@ -398,12 +398,12 @@ def summed_range(x):
     return x.sum() * (2 if sum(range(len(x))) == 1225 else 1)
 
 
-@pins("a number that constants of the program decide")
+@pins("Python asks for a number that is computed of arrays of these sizes")
 def decided_by_an_array_made(x):
     return x.sum() if np.arange(len(x)).sum() % 53 else x[0]
 
 
-@pins("a number that constants of the program decide")
+@pins("Python asks for a number that is computed of arrays of these sizes")
 def decided_by_ones(x):
     return x.sum() if np.ones_like(x).sum() != 50 else x[0]
 
