@@ -66,7 +66,7 @@ class SizedObjects:
         if all(same_object(first, v) for v in values[1:]):
             return self.kept(first, wish)
         if any(type(v) is not type(first) for v in values):
-            raise Unalike(f"an object of its NumPy, a {type(first).__name__} at one size, is of another type at another")
+            raise Unalike(f"an object of its NumPy, a {type(first).__name__} at one size, is of another type elsewhere")
         template = self.differing(values, type(first))
         return template if is_sized(template) else self.kept(first, wish)
 

@@ -93,7 +93,8 @@ def common_tree(trees, forms):
     first = trees[0]
     if isinstance(first, ast.AST):
         if any(type(t) is not type(first) for t in trees):
-            raise Unalike(f"its NumPy has {part_text(first)} at one size and {part_text(other_than(first, trees))} at another")
+            other = part_text(other_than(first, trees))
+            raise Unalike(f"its NumPy has {part_text(first)} at one size and {other} at another")
         if type(first) is ast.Constant:
             values = [t.value for t in trees]
             try:

@@ -73,7 +73,7 @@ def stacked(x):
 
 def nested(x, L):
     for k in range(2):
-        for v in x:
+        for _ in x:
             L[0] += k
             L.insert(1, k)
         L[1] = L[0]
