@@ -13,7 +13,7 @@ from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, WengertError, message
-from ..common.frames import where_returned
+from ..common.frames import locate, where_returned
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
@@ -302,8 +302,14 @@ def result_or_raised(function, args, kwargs, outside):
         choices = current_trace().choices
         acted = choices is not None and choices.acted is not None or current_trace().waiting
         acts = outside.draws or acted
-        if not acts or not raised.is_raised_by_programs(error) or outside.inputs and isinstance(error, WengertError):
+        if not acts or isinstance(error, WengertError) and (outside.inputs or not raised.is_raised_by_programs(error)):
             raise
+        if not raised.is_raised_by_programs(error):
+            if not raised.answers(error):
+                raise
+            kind = type(error).__name__
+            text = f"{kind} is raised however the data are, behind what draws or acts on the world, by no program"
+            raise UnsupportedError(message(text, locate(), "Raise it before, or outside of the function.")) from error
         raised.thrown(error)
 
 

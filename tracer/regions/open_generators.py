@@ -5,7 +5,9 @@ A trace holds on to more than the function does, so it does not know where that 
 generator in which there is something to be done.
 """
 
+import collections
 import contextlib
+import gc
 import types
 
 from ..common.errors import UnsupportedError, message
@@ -15,6 +17,8 @@ from ..guards import state
 from ..guards.object_contents import shown_kind
 from ..values.storage import current_trace
 from .raised import answers
+
+MOST = 64  # bound: iterators behind one another that are looked into
 
 
 def refuse_to_close(items):
@@ -39,15 +43,15 @@ def refuse_to_share(items, named):
     raise UnsupportedError(message(text, locate(), "Go through a list or an array, and keep the number of the trip."))
 
 
-def next_without_effects(trips):
-    """The next trip of a loop that data may have left, None where there is none; refused where making its item draws,
-    acts on the world, changes what others see, raises, or checks what may."""
+def next_without_effects(trips, nothing=None):
+    """The next trip of a loop that data may have left, `nothing` where there is none; refused where making its item
+    draws, acts on the world, changes what others see, raises, or checks what may."""
     trace = current_trace()
     root, eqns, draws = trace.root, trace.build.eqns, trace.root.outside and trace.root.outside.draws
     before, drawn, status, altered = len(eqns), draws and len(draws.list), root.status.value, root.altered
     held, error = [(x, state.items(x)) for x in reached(trips) if isinstance(x, state.CONTAINERS)], None
     try:
-        trip = next(trips, None)
+        trip = next(trips, nothing)
     except Exception as raised:
         if not answers(raised):
             raise
@@ -68,10 +72,18 @@ def next_without_effects(trips):
 
 
 def reached(trips):
-    """What the generator of the user's holds that trips come of."""
-    items = trips.gi_frame.f_locals.get(".0") if trips.gi_frame is not None else None
-    frame = getattr(items, "gi_frame", None)
-    return [] if frame is None else [*frame.f_locals.values()]
+    """What the generators of the user's hold that trips come of, by themselves or through iterators of Python's."""
+    found, met, pending = [], set(), [trips]
+    while pending and len(met) < MOST:
+        x = pending.pop()
+        if id(x) in met or not isinstance(x, collections.abc.Iterator | tuple):  # `zip` and `map` have a tuple of them
+            continue
+        met.add(id(x))
+        frame = x.gi_frame if type(x) is types.GeneratorType else None
+        held = [*frame.f_locals.values()] if frame is not None else gc.get_referents(x)
+        found += held if frame is not None else []
+        pending += held
+    return found
 
 
 def waits_within(generator):

@@ -83,7 +83,16 @@ def is_told(error):
     within = error.__context__ is not sys.exception()  # else it is what the caller handles
     more = changed or error.__dict__ or error.__cause__ or within
     named = any(type(x) is str and "'Traced" in x for x in error.args)  # a class of ours where Python has its own
-    return is_builtin(type(error)) and not more and not named and all(type(x) in CONSTANT for x in error.args)
+    plain = is_builtin(type(error)) and not more and not named and all(type(x) in CONSTANT for x in error.args)
+    return plain and is_all_arguments(error)
+
+
+def is_all_arguments(error):
+    """Whether an exception of Python's is what its arguments make: those of files hold a name besides."""
+    try:
+        return str(type(error)(*error.args)) == str(error)
+    except Exception:
+        return False
 
 
 def thrown(error):

@@ -19,6 +19,7 @@ from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
 from .comprehensions import collect
 from .convert import CELL
+from .open_generators import next_without_effects
 from .run import Run
 
 ITEMS = next_site(())
@@ -36,7 +37,11 @@ def folded(items, test, op, acts=False):
     decisive = op == "or"
     result = None
     status = current_trace() and current_trace().root.status
-    for item in items:
+    items, nothing = iter(items), object()
+    while True:
+        item = next(items, nothing) if result is None else next_without_effects(items, nothing)
+        if item is nothing:
+            break
         if acts and result is not None:
             require_harmless(lambda item=item: test(item))
         answer = test(item)

@@ -297,9 +297,17 @@ def evaluated(made, values, early=False):
     if failed:
         check, error = status.failure(tuple(trace.checks), failed)
         if check.error is not Assumption:
-            made.error = Untold.unless(check.told, error)
+            acted = made.acted is not None or trace.root.waiting
+            made.error = behind_act(error) if acted else Untold.unless(check.told, error)
             raise RaisedBefore(made.error)
     return [host_value(made, x) for x in values]
+
+
+def behind_act(error):
+    """What is raised for an exception of this call that comes behind an act, where data choose by value: no program is
+    there yet that has acted."""
+    text = f"{type(error).__name__} is raised behind what acts on the world, where data choose by value"
+    return UnsupportedError(message(text, locate(), "Act behind the loop, on what it has kept."))
 
 
 @contextlib.contextmanager

@@ -236,3 +236,76 @@ def test_a_choice_by_value_behind_an_act_on_one_side(capsys):
         for f in (compiled, printed_on_one_side):
             found.append((f(np.array(x)), capsys.readouterr().out))
         assert found[0] == found[1]
+
+
+class Stopped(Exception):
+    """One of the user's."""
+
+
+EXCEPTIONS = {
+    "user's": lambda: Stopped("x"),
+    "two arguments": lambda: ValueError("x", 3),
+    "of a file": lambda: OSError(2, "no", "f"),
+    "of NumPy": lambda: np.linalg.LinAlgError("a"),
+    "a tuple": lambda: KeyError((1, 2)),
+    "plain": lambda: ValueError("x"),
+}
+
+
+def at_the_end(x, make, rng):
+    for v in x:
+        print(v)
+    raise make()
+
+
+def in_the_first_trip(x, make, rng):
+    for v in x:
+        print(v)
+        raise make()
+
+
+def on_both_sides(x, make, rng):
+    print("a")
+    if x[0] > 0:
+        raise make()
+    raise Stopped("other")
+
+
+def on_one_side(x, make, rng):
+    print("p")
+    if x[0] > 0:
+        raise make()
+
+
+def behind_a_draw(x, make, rng):
+    rng.normal(), np.random.rand()
+    raise make()
+
+
+def where_data_choose_by_value(x, make, rng, found=()):
+    found = []
+    for i in range(2):
+        x[int(x[i])]
+        print("p", i)
+        if x[i] > 4:
+            found.append(i)
+        if x[i] > 0.5:
+            raise make()
+
+
+FUNCTIONS = [at_the_end, in_the_first_trip, on_both_sides, on_one_side, behind_a_draw, where_data_choose_by_value]
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_what_comes_before_an_exception_is_done(kind, f, falling_back, recwarn, capfd):
+    def outcome(f):
+        rng = np.random.default_rng(0)
+        np.random.seed(0)
+        with pytest.raises(Exception) as raised:
+            f(np.ones(2), EXCEPTIONS[kind], rng)
+        error = raised.value
+        return type(error), str(error), error.args, capfd.readouterr().out, rng.random(), np.random.rand()
+
+    compiled, want = jit(f), outcome(f)
+    assert outcome(compiled) == outcome(compiled) == want

@@ -111,3 +111,61 @@ def test_what_it_does_when_closed_is_refused_in_silence(capfd):
     with pytest.raises(UnsupportedError, match=r"print\(\)"):
         jit(acting)(np.array([1.0, 2.0]))
     assert "ignored" not in capfd.readouterr().err
+
+
+def numbers(x, log):
+    for v in x:
+        yield v
+    log.append("end")
+
+
+class Numbers:
+    """An iterator that notes what it is asked for."""
+
+    def __init__(self, x, log):
+        self.x, self.log, self.k = x, log, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.log.append(self.k)
+        if self.k == len(self.x):
+            raise StopIteration
+        self.k += 1
+        return self.x[self.k - 1]
+
+
+def up_to_a_large_one(items):
+    total = 0.0
+    for v in items:
+        v = v[0] if isinstance(v, tuple) else v
+        if v > 0.3:
+            break
+        total += v
+    return total
+
+
+THROUGH = {
+    "enumerate": lambda items: up_to_a_large_one((v, k) for k, v in enumerate(items)),
+    "zip": lambda items: up_to_a_large_one(zip(items, range(5))),
+    "map": lambda items: up_to_a_large_one(map(lambda v: v * 1.0, items)),
+    "comprehension": lambda items: up_to_a_large_one(v for v in items),
+    "any": lambda items: any(v > 0.3 for v in items),
+    "all": lambda items: all(v < 0.3 for v in items),
+    "any of map": lambda items: any(map(lambda v: v > 0.3, items)),
+    "next": lambda items: next((v for v in items if v > 0.9), 0.0),
+}
+
+
+@pytest.mark.parametrize("way", THROUGH)
+@pytest.mark.parametrize("kind", [numbers, Numbers])
+def test_no_item_is_made_behind_the_one_that_ends_it(kind, way, falling_back, recwarn):
+    def f(x, log):
+        return THROUGH[way](kind(x, log))
+
+    compiled = jit(f)
+    for x in (np.array([0.1, 0.5, 0.2]), np.array([0.1, 0.2, 0.2]), np.array([0.1, 0.5, 0.2])):
+        mine, theirs = [], []
+        assert compiled(x, mine) == f(x, theirs)
+        assert mine == theirs
