@@ -12,6 +12,7 @@ from ..common.frames import locate
 from ..values.array import fresh
 from ..values.gathering import not_an_index
 from ..values.indexing import fitted, stored
+from ..values.layout import joined_as
 from ..values.promote import read, result_dtype
 from ..values.storage import current_trace
 from .arguments import give, verdict
@@ -53,7 +54,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
         values, axis = [reshape_to(v, (v.type.size,)) for v in values], 0
     axis = joinable([v.type.shape for v in values], axis)
     value = joined(values, axis)
-    return give(value, out, "concatenate", casting, array=True)
+    return joined_as(value, arrays, axis) if out is None else give(value, out, "concatenate", casting, array=True)
 
 
 def joinable(shapes, axis):

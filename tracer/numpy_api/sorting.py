@@ -21,6 +21,7 @@ from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh, wrap
+from ..values.layout import laid_as
 from ..values.promote import UFUNCS
 from ..values.storage import current_trace
 from .arguments import axis_of, flat, sample_of, traced, verdict
@@ -68,7 +69,7 @@ def subject(function, a, axis, *args, **kwargs):
 
 @implements(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
-    return fresh(sorted_values(a, axis, kind, order, stable, descending))
+    return laid_as(sorted_values(a, axis, kind, order, stable, descending), [a], fresh)
 
 
 @implements(method="sort")
@@ -120,7 +121,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     """A full sort: what NumPy leaves in any order is in order."""
     x, axis = subject(np.sort, a, axis, order=order)
     check_kth(x, axis, kth)
-    return fresh(sorted_along(x, axis))
+    return laid_as(sorted_along(x, axis), [a], fresh)
 
 
 @implements(method="partition")

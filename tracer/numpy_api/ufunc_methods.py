@@ -20,6 +20,7 @@ from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import asking
 from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
+from ..values.layout import laid_as
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
 from ..values.sized_shapes import sized_shape
@@ -267,10 +268,12 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     x, axis = cast_to(a.value, like.dtype), only_axis("accumulate", axis, a.ndim)
     op = ACCUMULATED.get((ufunc, like.dtype.kind))
     if op is not None:
-        return give(op(x, axis=axis), out, ufunc.__name__)
-    perm = (*(d for d in range(a.ndim) if d != axis), axis)
-    back = tuple(perm.index(d) for d in range(a.ndim))
-    return give(transpose(accumulate_in_turn(ufunc, transpose(x, perm=perm)), perm=back), out, ufunc.__name__)
+        value = op(x, axis=axis)
+    else:
+        perm = (*(d for d in range(a.ndim) if d != axis), axis)
+        back = tuple(perm.index(d) for d in range(a.ndim))
+        value = transpose(accumulate_in_turn(ufunc, transpose(x, perm=perm)), perm=back)
+    return laid_as(value, [a]) if out is None else give(value, out, ufunc.__name__)
 
 
 def outer(ufunc, a, b, **kwargs):

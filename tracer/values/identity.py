@@ -92,6 +92,7 @@ def window(storage, chain):
 
 def answer(x, y, ask):
     """`ask` of the two arrays, each as (memory, chain), whichever they are."""
+    current_trace().rely_on_layouts_of(x.storage, y.storage)
     value = of_each(x.storage, x.chain, lambda *a: of_each(y.storage, y.chain, lambda *b: leaf(a, b, ask)))
     return bool(value.value) if isinstance(value, Lit) else TracedScalar(value, bool)
 
@@ -150,6 +151,7 @@ def owner(x):
         raise unknown_identity()
     if isinstance(x.storage, UnknownAlias) and x.storage.told is None:
         return None
+    current_trace().rely_on_layouts_of(x.storage)
     value = of_each(x.storage, x.chain, lambda storage, chain: Lit(not chain, TRUTH))
     for i in arguments(x):
         rely(i, "owner", True)

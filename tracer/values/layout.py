@@ -18,6 +18,29 @@ def merged_layouts(a, b):
     return UNKNOWN if UNKNOWN in (a, b) else a if b == a or not b else tuple(dict.fromkeys((*a, *b)))
 
 
+def in_order_of(like, shape, dtype):
+    """An array whose axes lie in memory in the order that those of another do."""
+    order = sorted(range(like.ndim), key=lambda d: -abs(like.strides[d]))
+    return np.empty([shape[d] for d in order], dtype).transpose(np.argsort(order))
+
+
+def joined_as(value, inputs, axis):
+    """`value`, arrays joined along an axis: its axes lie in memory as NumPy has it where those of the inputs do not lie
+    in row-major order."""
+    out, seen = fresh(value), [x for x in inputs if type(x) in (TracedArray, np.ndarray) and x.ndim == value.type.ndim]
+    if value.type.ndim < 2:
+        return out
+    for x in seen:
+        if type(x) is TracedArray:
+            out.storage.lies = merged_layouts(out.storage.lies, layout_storages(x))
+    known = [x if type(x) is np.ndarray else x._shadow for x in seen]
+    if any(x is not None and not x.flags.c_contiguous for x in known) and len(seen) == len(inputs):
+        shadows = [x if type(x) is np.ndarray else x.shadow for x in seen]
+        small = np.concatenate([in_order_of(x, (2,) * x.ndim, np.int8) for x in shadows], axis)
+        out._shadow = in_order_of(small, value.type.shape, value.type.dtype)
+    return out
+
+
 def laid_as(value, inputs, wrap=wrap):
     """`value`, an array that lies as the operands do; by `wrap` where it has fewer than two axes."""
     if len(value.type.shape) < 2:

@@ -142,6 +142,12 @@ class Trace(Acting):
                 if base.trace is self.root and base.origin is not None and base.value.type.ndim > 1:
                     self.root.layout.append((base, watched, watched and watched.value, row, storage))
 
+    def rely_on_layouts_of(self, *storages):
+        """Record that whether arrays share memory is asked: what was taken for a view, or for a copy, decides it."""
+        asked = {id(m) for s in storages for m in memories(s)}
+        told = lambda s, watched, value, row, made: asked & {id(s), id(watched), id(made)}
+        self.root.layout = [(x[0], None, None, x[3], None) if told(*x) else x for x in self.root.layout]
+
     def layout_arguments(self, returned=()):
         """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the
         caller gets."""

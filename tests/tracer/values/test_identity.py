@@ -448,3 +448,51 @@ def test_the_base_of_what_a_loop_leaves_is_no_guess():
     for f in (swapped, owned):
         with pytest.raises(UnsupportedError, match="one of several"):
             jit(f)(np.arange(4.0), np.arange(4.0), np.int64(2))
+
+
+# -- how memory lies -------------------------------------------------------------------------------
+
+SAME = {
+    "contiguous": lambda x: np.ascontiguousarray(x) is x,
+    "asarray": lambda x: np.asarray(x, order="C") is x,
+    "fortran": lambda x: np.asfortranarray(x) is x,
+    "base": lambda x: (np.ascontiguousarray(x).base is None, x.reshape(-1).base is x),
+    "ravel": lambda x: np.shares_memory(x.T.ravel(), x),
+    "order K": lambda x: np.shares_memory(x.ravel("K"), x),
+    "new": lambda x: np.shares_memory((y := x * 2.0).T.reshape(-1), y),
+    "shared": lambda x: np.may_share_memory(np.ascontiguousarray(x), x),
+}
+
+
+@pytest.mark.parametrize("way", SAME)
+def test_what_is_a_view_hangs_on_how_an_argument_lies(way, falling_back, recwarn):
+    f = SAME[way]
+    compiled = jit(f)
+    rows = np.ones((2, 3))
+    for x in (np.asfortranarray(rows), rows, np.asfortranarray(rows), np.ones((4, 3))[::2], rows, np.ones((2, 6))[:, ::2]):
+        assert compiled(x) == f(x)
+
+
+MADE = {
+    "sort": lambda x: np.sort(x, axis=0),
+    "partition": lambda x: np.partition(x, 1, axis=0),
+    "cumsum": lambda x: np.cumsum(x, axis=1),
+    "accumulate": lambda x: np.multiply.accumulate(x, 0),
+    "concatenate": lambda x: np.concatenate([x, x]),
+    "hstack": lambda x: np.hstack([x, x + 1.0]),
+    "stack": lambda x: np.stack([x, x]).transpose(1, 0, 2),
+    "rows": lambda x: x[[1, 0]],
+}
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_what_is_made_of_a_transpose_lies_as_numpys(make):
+    def f(x):
+        y = MADE[make](x.T)
+        flags = y.flags.c_contiguous, y.flags.f_contiguous
+        y.reshape(-1)[1] = 7.0  # of a copy, or of y
+        return y.ravel("K"), y + 0.0, flags
+
+    x = np.arange(9.0).reshape(3, 3)[::-1].copy()
+    for got, want in zip(jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(got, want)
