@@ -25,7 +25,7 @@ from ...ir.ops.reduction import (
     reduce_sum,
     reduce_xor,
 )  # fmt: skip
-from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, reshape, slice_
+from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, pad, reshape, slice_
 from ...ir.ops.signal import conv_general, fft
 from ...ir.ops.sorting import sort
 from ...ir.sample import SAMPLE
@@ -195,19 +195,29 @@ def updated(writer, eqn, x, u, *starts):
         return None
     if isinstance(update, Lit) and update.type.size == 1 and all(isinstance(s, Lit) for s in starts):
         index.value = ", ".join(str(min(max(int(s.value), 0), n - 1)) for s, n in zip(starts, t.shape))
-    if x.new and x.shape == t.shape and writer.uses[operand] == 1:
+    alone = writer.uses[operand] == 1 or is_changed_part(writer, operand, update)
+    if x.new and x.shape == t.shape and alone:
         writer.held[eqn.results[0]] = x
         return [*lines, f"{text}[{index.value}] = {value}"]
-    if operand in writer.overwritable and writer.uses[operand] == 1:
+    if operand in writer.overwritable and alone:
         writer.held[eqn.results[0]] = LazyOperand(text, t.shape, new=True)
         writer.overwritten[text] = text
         return [*lines, f"{text}[{index.value}] = {value}"]
-    fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
+    fresh = text if text.startswith("np.full(") else f"np.array({text})"
     return [
         *lines,
         *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)),
         f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}",
     ]
+
+
+def is_changed_part(writer, operand, update):
+    """Whether nobody else reads an array but who computes what is stored into it, in one step, of a part of it."""
+    eqn = update.eqn if isinstance(update, Value) and writer.uses[update] == 1 else None
+    if eqn is None or "elementwise" not in eqn.op.traits or writer.uses[operand] != 2:
+        return False
+    made = [x.eqn for x in eqn.operands if isinstance(x, Value) and writer.uses[x] == 1 and x.eqn is not None]
+    return any(e.op in (slice_, dynamic_slice) and e.operands[0] is operand for e in made)
 
 
 class Emitted:
@@ -356,7 +366,7 @@ SHORT = 1 << 11
 # elements of a row for one that is read of it in order, from which it need not be sorted; measured by
 # benchmarks/tune.py
 PICKED = 256
-MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new array
+MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft, pad}  # always a new array
 
 # fmt: off
 RULES = {

@@ -25,6 +25,23 @@ def recurrence_jax(a, c):
     return jnp.concatenate([c[:1], rest])
 
 
+def anchored(x):
+    """Each step reads the two ends as well."""
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = 0.5 * y[i - 1] + x[i] * x[0] - x[-1]
+    return y
+
+
+def anchored_jax(x):
+    def step(last, x_i):
+        new = 0.5 * last + x_i * x[0] - x[-1]
+        return new, new
+
+    _, rest = lax.scan(step, jnp.zeros((), x.dtype), x[1:])
+    return jnp.concatenate([jnp.zeros(1, x.dtype), rest])
+
+
 def tridiagonal(low, mid, up, rhs):
     """Solves by elimination down and substitution up."""
     n = len(mid)
@@ -243,6 +260,7 @@ PROGRAMS = [
     Program(
         recurrence, lambda rng, n: (rng.normal(size=n), rng.normal(size=n)), (8, 100, 10_000), (0, 1), recurrence_jax
     ),
+    Program(anchored, lambda rng, n: (rng.normal(size=n),), (8, 100, 10_000), (0,), anchored_jax),
     Program(tridiagonal, dominant, (8, 100, 10_000), (0, 1, 2, 3), tridiagonal_jax),
     Program(edit_distance, letters, (6, 20, 200), (), edit_distance_jax),
     Program(

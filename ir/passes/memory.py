@@ -9,10 +9,11 @@ from ..core import Builder, Func, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
 from ..ops.flow import apart
-from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
+from ..ops.shape import dynamic_slice, dynamic_update_slice, pad, reshape, slice_
 from ..rewrite import readers
 from ..setting import OF_ALL_SIZES
 
+PADDED = 64  # bound: elements of an array from which what is added to a part of it is not padded to the whole
 SHARE = 4  # a part is small if it is at most one in so many of the whole; measured by benchmarks/tune.py
 # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep;
 # measured by benchmarks/tune.py
@@ -178,14 +179,26 @@ class _Memory:
 
     def added(self, build, x, part):
         """x + part, where part is zero but for a small window, as a store into x; else None."""
-        window = self.stored(part)
-        if window is None or isinstance(x, Lit):
+        found = None if isinstance(x, Lit) else self.padded(part)
+        if found is None:
             return None
-        zeros, u = part.eqn.operands[:2]
-        if not isinstance(zeros, Lit) or zeros.value != 0 or u.type.size * SHARE > x.type.size:
+        u, starts = found
+        if u.type.size * SHARE > x.type.size:
             return None
-        total = build.emit(add, (self.load(build, x, window.starts, window.sizes), u), {})
-        return self.store(build, x, total, window.starts)
+        total = build.emit(add, (self.load(build, x, starts, u.type.shape), u), {})
+        return self.store(build, x, total, starts)
+
+    def padded(self, x):
+        """(a part, where it begins) of an array that is zero but for that, None where it is not known to be one."""
+        eqn = x.eqn if isinstance(x, Value) else None
+        if self.stored(x) is not None:
+            zeros, u, *_ = eqn.operands
+            return (u, self.windows[x].starts) if isinstance(zeros, Lit) and zeros.value == 0 else None
+        if eqn is None or eqn.op is not pad or x.type.size < PADDED or any(eqn.attrs["interior"]):
+            return None
+        (u, zero), low = eqn.operands, eqn.attrs["low"]
+        inside = isinstance(zero, Lit) and zero.value == 0 and min((*low, *eqn.attrs["high"])) >= 0
+        return (u, [counter_literal(n) for n in low]) if inside else None
 
     # -- loads -------------------------------------------------------------------------------------
     def load(self, build, x, starts, sizes):

@@ -12,8 +12,9 @@ from wengert.backends.xla import write_after_read
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
 from wengert.ir.core import Builder, Lit
-from wengert.ir.ops.control import COUNTER, evaluate
+from wengert.ir.ops.control import COUNTER, evaluate, loop
 from wengert.ir.ops.elementwise import add, ge, lt, maximum, minimum, mul, select, sub
+from wengert.ir.ops.shape import pad
 from wengert.ir.passes import dce, loops, memory
 from wengert.ir.pipeline import run
 from wengert.ir.text import parse
@@ -166,6 +167,37 @@ def test_the_gradient_of_a_triangular_nest_is_accumulated_in_place():
     assert copies(func, [a], "f64[60,60]") == 0
     text = compiled(func, [a]).as_text()
     assert "pred[60,60]" not in text, "a part is stored by a choice of the whole"
+
+
+def anchored(x):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[i] * x[0] * np.sin(x[-1]) + (x[3:6] * x[i]).sum()
+    return total
+
+
+def test_a_fixed_part_that_each_trip_reads_is_added_in_its_place():
+    """A trip then takes as long whatever the length of the array is."""
+    x = np.linspace(0.1, 1.0, 200)
+    *_, body = [e.attrs["body"] for e in grad(anchored).ir(x).eqns if e.op is loop]
+    assert not [e for e in body.eqns if e.op is pad or "elementwise" in e.op.traits and e.results[0].type.size >= 200]
+    step = 1e-6 * np.cos(np.arange(200.0))
+    slope = (anchored(x + step) - anchored(x - step)) / 2
+    np.testing.assert_allclose(grad(anchored)(x) @ step, slope, rtol=1e-6)
+    for engine in ("numpy", "xla"):
+        np.testing.assert_allclose(jit(grad(anchored), engine=engine)(x), grad(anchored)(x), rtol=1e-12)
+
+
+def windows(x):
+    return sum((x[20 * k : 20 * k + 20] ** 2).sum() * (k + 1) for k in range(5)) + x[7] * x.sum()
+
+
+def test_parts_of_straight_lines_are_added_in_their_places():
+    x, slope = np.linspace(0.1, 1.0, 200), jit(grad(windows), engine="numpy")
+    want = 2 * x * np.repeat([1, 2, 3, 4, 5, 0, 0, 0, 0, 0], 20) + x[7]
+    want[7] += x.sum()
+    np.testing.assert_allclose(slope(x), want, rtol=1e-12)
+    assert "np.array(" not in slope.text("numpy", x), "an array that nobody else reads is copied"
 
 
 def test_a_body_that_needs_no_fence_has_none():

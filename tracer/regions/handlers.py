@@ -69,7 +69,7 @@ class trying:
             return type(other), str(other)
         if not issubclass(error, types) or issubclass(error, REFUSALS):
             return error, text
-        said = f"{error.__name__}: {text}".splitlines()[0]
+        said = f"{error.__name__}: {text}".splitlines()[0].replace("{}", "…")
         said += f"\n  Python would go on in the `{self.keyword}` around it; a compiled program cannot."
         return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
 
