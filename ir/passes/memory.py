@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..affine import Affine, affine_constant, plus, wrapped
+from ..affine import Affine
 from ..core import Builder, Func, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
@@ -12,9 +12,10 @@ from ..ops.flow import apart
 from ..ops.shape import dynamic_slice, dynamic_update_slice, pad, reshape, slice_
 from ..rewrite import readers
 from ..setting import OF_ALL_SIZES
+from .known_window import KnownWindow
 
-PADDED = 64  # bound: elements of an array from which what is added to a part of it is not padded to the whole
 SHARE = 4  # a part is small if it is at most one in so many of the whole; measured by benchmarks/tune.py
+FEW = 2  # bound: elements of a part that is small in any array
 # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep;
 # measured by benchmarks/tune.py
 SMALL = 64
@@ -32,56 +33,6 @@ def memory(func: Func, exact: bool = False) -> Func:
 def is_small_part(type):
     """Whether a stored part is handed on; where a size may be another one, no number of elements says so."""
     return type.size <= (1 if OF_ALL_SIZES.get() else SMALL)
-
-
-class KnownWindow:
-    """A part of an array: a form of the start and a size an axis, and whether the part is known to lie inside,
-    unclamped."""
-
-    __slots__ = ("starts", "sizes", "forms", "inside")
-
-    def __init__(self, known, shape, starts, sizes):
-        self.starts, self.sizes, self.forms, self.inside = [], tuple(sizes), [], []
-        for n, start, k in zip(shape, starts, sizes, strict=True):
-            form = affine_constant(0) if k == n else known.form(start)
-            if form[0]:
-                low, high = known.between(form)
-                inside = low >= 0 and high <= n - k
-            else:  # the operation clamps
-                at = min(max(wrapped(form[1]), 0), n - k)
-                start, form, inside = Lit(at, start.type), affine_constant(at), True
-            self.starts.append(start)
-            self.forms.append(form)
-            self.inside.append(inside)
-
-    @property
-    def moves(self):
-        return any(terms for terms, _ in self.forms)
-
-    def axes(self):
-        return zip(self.forms, self.sizes, self.inside)
-
-    def same(self, other):
-        return self.sizes == other.sizes and self.forms == other.forms
-
-    def apart(self, other, known):
-        """Whether no element is in both, by one axis along which they do not meet."""
-        for (f, k, inside), (g, m, within) in zip(self.axes(), other.axes()):
-            if inside and within:
-                low, high = known.between(plus(g, f, -1))
-                if low >= k or high <= -m:
-                    return True
-        return False
-
-    def offsets(self, part):
-        """Where `part` lies in this window, axis by axis, or None if it is not known to lie in it."""
-        found = []
-        for (f, k, inside), (g, m, within) in zip(self.axes(), part.axes()):
-            terms, d = plus(g, f, -1)
-            if terms or not (0 <= d <= k - m) or not (k == m or inside and within):
-                return None
-            found.append(d)
-        return found
 
 
 class _Memory:
@@ -146,9 +97,8 @@ class _Memory:
     def single(self, build, eqn, operands):
         """What an equation of one result becomes, or None where it stays as it is."""
         op, attrs = eqn.op, eqn.attrs
-        if op in (dynamic_slice, dynamic_update_slice) and any(
-            x.type is not COUNTER for x in operands[op is dynamic_update_slice and 2 or 1 :]
-        ):
+        starts = operands[1:] if op is dynamic_slice else operands[2:] if op is dynamic_update_slice else ()
+        if any(x.type is not COUNTER for x in starts):
             return None
         if op is dynamic_slice:
             return self.load(build, operands[0], operands[1:], attrs["sizes"])
@@ -173,32 +123,27 @@ class _Memory:
             x = x.eqn.operands[0]
         if isinstance(x, Lit):
             return Lit(x.value, x.type.like(shape))
-        return (
-            x if x.type.shape == tuple(shape) else build.emit(reshape, (x,), {"shape": tuple(shape)}, None, self.hints)
-        )
+        same = x.type.shape == tuple(shape)
+        return x if same else build.emit(reshape, (x,), {"shape": tuple(shape)}, None, self.hints)
 
     def added(self, build, x, part):
         """x + part, where part is zero but for a small window, as a store into x; else None."""
-        found = None if isinstance(x, Lit) else self.padded(part)
-        if found is None:
-            return None
-        u, starts = found
-        if u.type.size * SHARE > x.type.size:
+        u, starts = (None, ()) if isinstance(x, Lit) else self.padded(part)
+        if u is None or u.type.size > max(x.type.size // SHARE, FEW):
             return None
         total = build.emit(add, (self.load(build, x, starts, u.type.shape), u), {})
         return self.store(build, x, total, starts)
 
     def padded(self, x):
-        """(a part, where it begins) of an array that is zero but for that, None where it is not known to be one."""
+        """(a part, where it begins) of an array that is zero but for that; (None, ()) of others."""
         eqn = x.eqn if isinstance(x, Value) else None
         if self.stored(x) is not None:
-            zeros, u, *_ = eqn.operands
-            return (u, self.windows[x].starts) if isinstance(zeros, Lit) and zeros.value == 0 else None
-        if eqn is None or eqn.op is not pad or x.type.size < PADDED or any(eqn.attrs["interior"]):
-            return None
-        (u, zero), low = eqn.operands, eqn.attrs["low"]
-        inside = isinstance(zero, Lit) and zero.value == 0 and min((*low, *eqn.attrs["high"])) >= 0
-        return (u, [counter_literal(n) for n in low]) if inside else None
+            (zero, u, *_), starts = eqn.operands, self.windows[x].starts
+        elif eqn is not None and eqn.op is pad and is_only_around(eqn):
+            (u, zero), starts = eqn.operands, [counter_literal(n) for n in eqn.attrs["low"]]
+        else:
+            return None, ()
+        return (u, starts) if isinstance(zero, Lit) and zero.value == 0 else (None, ())
 
     # -- loads -------------------------------------------------------------------------------------
     def load(self, build, x, starts, sizes):
@@ -403,3 +348,8 @@ def limit_of(test, invariants):
             if at < len(invariants):
                 return invariants[at]
     return None
+
+
+def is_only_around(eqn):
+    """Whether a pad leaves all elements, side by side."""
+    return min(*eqn.attrs["low"], *eqn.attrs["high"], 0) == 0 and not any(eqn.attrs["interior"])

@@ -115,7 +115,7 @@ def test_what_it_does_when_closed_is_refused_in_silence(capfd):
 
 def numbers(x, log):
     for v in x:
-        yield v
+        yield v * 1.0
     log.append("end")
 
 
@@ -146,14 +146,18 @@ def up_to_a_large_one(items):
     return total
 
 
+def is_large(v):
+    return v > 0.3
+
+
 THROUGH = {
     "enumerate": lambda items: up_to_a_large_one((v, k) for k, v in enumerate(items)),
     "zip": lambda items: up_to_a_large_one(zip(items, range(5))),
-    "map": lambda items: up_to_a_large_one(map(lambda v: v * 1.0, items)),
+    "map": lambda items: up_to_a_large_one(map(abs, items)),
     "comprehension": lambda items: up_to_a_large_one(v for v in items),
     "any": lambda items: any(v > 0.3 for v in items),
     "all": lambda items: all(v < 0.3 for v in items),
-    "any of map": lambda items: any(map(lambda v: v > 0.3, items)),
+    "any of map": lambda items: any(map(is_large, items)),
     "next": lambda items: next((v for v in items if v > 0.9), 0.0),
 }
 
