@@ -18,7 +18,7 @@ from .elements import Elements, offset
 from .library import has_vector_form
 from .mask_skip import demands
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
-from .scalar import CALLS
+from .scalar import CALLS, POLYNOMIALS
 from .scatter import SCATTERS
 from .schedule import scheduled
 from .shapes import SHAPES
@@ -32,7 +32,7 @@ EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 # benchmarks/tune.py
 ROW = 8
 VECTORS = 1 << 20  # the same of calls on vectors, which XLA makes on several threads; measured by benchmarks/tune.py
-OF_XLA = {OPS["tanh"], OPS["expm1"]}  # whose vectors are faster than those of nests, see benchmarks/loops/functions.py
+SERIES = {OPS[name] for name in POLYNOMIALS}
 LONGEST = 8000  # bound: instructions of a nest from which compiling it takes seconds
 CHEAP = 12  # cost of an element up to which it is computed again for each use; measured by benchmarks/tune.py
 DEAR = 100  # cost of an element from which it is stored for one use; measured by benchmarks/tune.py
@@ -187,9 +187,10 @@ class RegionEmitter(Writes):
             raise NotNative(
                 f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form"
             )
-        if eqn.op in CALLS and t.size >= self.row_of_calls(eqn.op, d):
+        dear = eqn.op in CALLS or eqn.op in SERIES
+        if dear and t.size >= self.row_of_calls(eqn.op, d):
             raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
-        return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
+        return Mapped(t, eqn.op, eqn.attrs, xs, dear or t.size > 1 and is_slow(eqn.op, d))
 
     def element(self, x, index):
         if not (self.group.cells | self.wave.cells).isdisjoint(x.reads):
@@ -198,7 +199,7 @@ class RegionEmitter(Writes):
 
     def computed(self, eqn, t, xs, cell):
         """A reduction, a product or a search: a register, or an array."""
-        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
+        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > self.largest_product(eqn):
             raise NotNative(
                 f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries"
             )
@@ -252,9 +253,13 @@ class RegionEmitter(Writes):
         order, as here always."""
         return None
 
+    def largest_product(self, eqn):
+        """Multiplications up to which a product is not left to a library."""
+        return PRODUCT
+
     def row_of_calls(self, op, d):
         """Elements of a row of calls of the C library from which it is left to XLA."""
-        vectors = self.code.in_vectors and d.kind == "f" and op not in OF_XLA and has_vector_form(CALLS[op], d)
+        vectors = op in SERIES or self.code.in_vectors and d.kind == "f" and has_vector_form(CALLS[op], d)
         return VECTORS if vectors else ROW
 
     def over(self, shape, body):

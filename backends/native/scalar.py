@@ -5,7 +5,6 @@ What each means is the op's NumPy body; the forms here are mended where LLVM lea
 zero, shifts past the last place, floats beyond the integers.
 """
 
-import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -16,6 +15,7 @@ from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import chosen, compare, llvm_type
 from .code import llvm_literal as literal
+from .exponential import expm1, tanh
 from .library import library
 
 # (code, dtype of the operands, of the result, *names of operands) -> name of the result
@@ -284,8 +284,9 @@ def to_integer(code, x, d, out):
 
 # -- calculus: the C library's ---------------------------------------------------------------------
 
+POLYNOMIALS = {"expm1": expm1, "tanh": tanh}  # op -> its form as arithmetic
 LIBRARY = {  # op -> C function of the same meaning
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos",
     "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "hypot", "cbrt": "cbrt", "nextafter": "nextafter",
@@ -294,29 +295,8 @@ for name, function in LIBRARY.items():
     scalar_rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
 
 
-NEAR = 0.625  # fact: where the polynomials of `tanh` hold
-ABOVE = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3  # fact
-BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3  # fact
-
-
-@scalar_rule("tanh")
-def tanh(code, d, out, x):
-    """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.
-    [Cephes tanh]"""
-    if d.itemsize != 8 and not code.in_vectors:
-        return library(code, "tanh", d, x)
-    plus, minus, times, over = (
-        lambda a, b, name=name: code.op(f"{name} {llvm_type(d)} {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv")
-    )
-    one, a = literal(1.0, d), absolute(code, d, d, x)
-    square = times(a, a)
-    p, q = (
-        functools.reduce(lambda sofar, c: plus(times(sofar, square), c), [literal(d.type(c), d) for c in factors])
-        for factors in (ABOVE, BELOW)
-    )
-    t, near = library(code, "exp", d, times(a, literal(-2.0, d))), compare(code, "lt", d, a, literal(NEAR, d))
-    ratio = over(chosen(code, near, d, p, minus(one, t)), chosen(code, near, d, q, plus(one, t)))
-    return copysign(code, d, d, chosen(code, near, d, plus(a, times(times(a, square), ratio)), ratio), x)
+for name, function in POLYNOMIALS.items():
+    scalar_rule(name)(lambda code, d, out, x, function=function: function(code, d, x))
 
 
 @scalar_rule("logistic")
@@ -340,5 +320,5 @@ def softplus(code, d, out, x):
 
 CALLS |= {OPS[name]: {function: len(OPS[name].operands)} for name, function in LIBRARY.items()}
 CALLS |= {OPS[name]: {"exp": 1, "log1p": 1} for name in ("logaddexp", "softplus")}
-CALLS |= {OPS["tanh"]: {"exp": 1}, OPS["logistic"]: {"exp": 1}, OPS["pow"]: {"pow": 2}, OPS["rem"]: {"fmod": 2}}
+CALLS |= {OPS["logistic"]: {"exp": 1}, OPS["pow"]: {"pow": 2}, OPS["rem"]: {"fmod": 2}}
 

@@ -17,7 +17,7 @@ from . import direct
 from .fuse import Fused
 from .interrupts import LONG, ROW, loop_work, outermost_loops
 from .nest import Nest
-from .region import RegionEmitter, supported
+from .region import RegionEmitter, product_length, supported
 from .scatter import SCATTERS
 from .skew import Skewed
 from .values import Cell
@@ -48,6 +48,12 @@ class SizedRegion(RegionEmitter):
     def row_of_calls(self, op, d):
         """Within loops they stay: what is no nest there is left to Python, trip by trip."""
         return super().row_of_calls(op, d) if self.nest.once else float("inf")
+
+    def largest_product(self, eqn):
+        """Likewise those with a vector, of which a library takes as long."""
+        elements = max(x.type.size for x in (*eqn.operands, *eqn.results))
+        within = not self.nest.once and eqn.results[0].type.size * product_length(eqn) <= elements
+        return float("inf") if within else super().largest_product(eqn)
 
     def trips_of(self, period, cost):
         return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))

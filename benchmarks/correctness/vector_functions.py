@@ -22,8 +22,9 @@ SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e300, -1e300, 710.0, -74
 ODD = 29  # elements of a stretch that is repeated, so that each of them comes to stand on every lane
 LAST = np.array([10**9])  # which a loop does not know
 WIDE, FAR, REAL, NEAR, LOGS = (-700.0, 700.0), (-1e5, 1e5), (-20.0, 20.0), (-1.0, 1.0), (1e-12, 1e12)
+TINY = -1e-5, 1e-5
 FUNCTIONS = {
-    "exp": (WIDE, REAL, NEAR), "exp2": (REAL, NEAR),
+    "exp": (WIDE, REAL, NEAR), "expm1": (WIDE, REAL, NEAR, TINY), "tanh": (REAL, NEAR, TINY), "exp2": (REAL, NEAR),
     "log": (LOGS, (0.5, 2.0)), "log2": (LOGS, (0.5, 2.0)), "log10": (LOGS, (0.5, 2.0)), "log1p": ((-0.99, 1e6), NEAR),
     "sin": (FAR, REAL), "cos": (FAR, REAL), "tan": (REAL, NEAR),
     "arcsin": (NEAR,), "arccos": (NEAR,), "arctan": (REAL, NEAR), "sinh": (REAL, NEAR), "cosh": (REAL, NEAR),

@@ -547,3 +547,21 @@ def test_a_larger_range_is_found_without_arrays_of_its_sizes():
     most = peak(lambda: stiffness(x))
     assert peak(lambda: agree(f(x), stiffness(x))) < 1.5 * most
     assert "broadcast_to" not in f.text("numpy", x)
+
+
+def stepped(w, h):
+    for _ in range(40):
+        h = np.tanh(w.T @ (w @ h) * 0.01)
+    return (h * h).sum()
+
+
+@pytest.mark.parametrize("make", [lambda f: jit(f, dynamic=True), lambda f: jit(grad(f), dynamic=True)])
+def test_products_with_vectors_are_in_machine_code_at_all_sizes(make, happened):
+    """Where a program has one size, large ones are left to a library."""
+    f, rng = make(stepped), np.random.default_rng(0)
+    exact = jit(f, dynamic=False)
+    for n in (6, 9, 20, 70, 40, 130):
+        w, h = rng.random((n, 300)), rng.random(300)
+        agree(f(w, h), exact(w, h), rtol=1e-9)
+    assert all(made.free is not None for made in sizing(f).families), [made.why for made in sizing(f).families]
+    assert happened["symbolic"] == 1
