@@ -26,6 +26,7 @@ class Width(NamedTuple):
     one: float
 
 
+TINY = 1e-20  # fact
 LN2 = {8: (6.93147180369123816490e-1, 1.90821492927058770002e-10), 4: (6.93359375e-1, -2.12194440e-4)}  # fact
 WIDTHS = {
     8: Width("i64", 52, 1023, LN2[8], 13, -60.0, 709.782712893384, 20.0),
@@ -80,7 +81,8 @@ def expm1(code, d, x):
     width, on = WIDTHS[d.itemsize], Floats(code, d)
     found = inside(code, d, on.most(on.least(x, width.high), width.low))
     above = compare(code, "gt", d, x, on.number(width.high))
-    return on.call("copysign", chosen(code, above, d, on.number(math.inf), found), x)
+    tiny = compare(code, "lt", d, on.call("fabs", x), on.number(TINY))  # where it is x, of which the half may be none
+    return chosen(code, tiny, d, x, chosen(code, above, d, on.number(math.inf), found))
 
 
 def tanh(code, d, x):
