@@ -3,22 +3,22 @@
 from .build import vector_form
 from .code import chosen, compare, llvm_type
 from .code import llvm_literal as literal
+from .exponential import exp, exp2
 
-# (function, bytes of a number) -> below which number it is 0, and above which it is infinite
-ENDS = {("exp", 8): (-746, 710), ("exp", 4): (-104, 89), ("exp2", 8): (-1076, 1025), ("exp2", 4): (-151, 129)}  # fact
+SERIES = {"exp": exp, "exp2": exp2}  # those that are arithmetic of ours where LLVM makes vectors of a loop
 LEAST = {"log": 0, "log2": 0, "log10": 0, "log1p": -1}  # fact: where it is minus infinity, and below which it is NaN
 
 
 def library(code, function, d, *xs):
     """A function of the C library, by its vector form where LLVM makes vectors of a loop."""
+    if code.in_vectors and function in SERIES:
+        return SERIES[function](code, d, *xs)
     t, name = llvm_type(d), name_for(function, d)
     form = vector_form(name, t, len(xs)) if code.in_vectors else None
     if form is None:
         return code.call(name, t, *((t, x) for x in xs))
     code.declared[form.vector] = form.declaration
     call = lambda *xs: code.call(form.name, t, *((t, x) for x in xs), attributes=form.attributes)
-    if (function, d.itemsize) in ENDS:
-        return exponential_inside(code, d, *xs, *ENDS[function, d.itemsize], call)
     if function in LEAST:
         return logarithm_inside(code, d, *xs, LEAST[function], call)
     return call(*xs)
@@ -31,17 +31,8 @@ def name_for(function, d):
 
 def has_vector_form(functions, d):
     """Whether {C function: of how many numbers} all have vector forms."""
-    return all(vector_form(name_for(function, d), llvm_type(d), n) is not None for function, n in functions.items())
-
-
-def exponential_inside(code, d, x, low, high, call):
-    """call(x), which is 0 below `low` and infinite above `high`: there, and at NaN, lanes would be taken one by one."""
-    compared = lambda kind, n: compare(code, kind, d, x, literal(n, d))
-    inside = code.op(f"and i1 {compared('ge', low)}, {compared('le', high)}")
-    found = call(chosen(code, inside, d, x, literal(0.0, d)))
-    beyond = chosen(code, compared("lt", low), d, literal(0.0, d), x)
-    beyond = chosen(code, compared("gt", high), d, literal(float("inf"), d), beyond)
-    return chosen(code, inside, d, found, beyond)
+    known = lambda function, n: function in SERIES or vector_form(name_for(function, d), llvm_type(d), n) is not None
+    return all(known(function, n) for function, n in functions.items())
 
 
 def logarithm_inside(code, d, x, least, call):

@@ -488,7 +488,7 @@ def test_of_loops_that_are_not_native_python_makes_few_trips_of_long_rows():
     def f(x, n, c):
         before, y = x, x * c
         for i in range(n):
-            x, y = np.tanh(y) * 2 + i, x - 1
+            x, y = np.fmod(y, 0.7) * 2 + i, x - 1
             y[1:3] = 0.5 * c
         return x, y, before
 
@@ -502,7 +502,7 @@ def test_of_loops_that_are_not_native_python_makes_few_trips_of_long_rows():
     for n, size, taken in ((3, 50, True), (0, 50, True), (3, 20, False), (1000, 50, False)):
         x = np.linspace(-1, 1, size)
         g = compiled(f, x, n, 0.3, engine="numpy")
-        assert versions(g)[0].engine and (f"in Python: tanh of {size} elements" in g.explain()) == (n > 0)
+        assert versions(g)[0].engine and (f"in Python: rem of {size} elements" in g.explain()) == (n > 0)
         assert all(by_python(e) == taken for e in versions(g)[0].func.eqns if e.op is loop)
     h = compiled(lambda x: running(x * 1.0, 0.5), X, engine="numpy", native=False)
     assert versions(h)[0].engine and "native" not in h.explain()
