@@ -70,11 +70,11 @@ class Floats:
         function = f"llvm.{name}.{'f64' if self.d.itemsize == 8 else 'f32'}"
         return self.code.call(function, self.type, *((self.type, x) for x in xs))
 
-    def least(self, x, most):
-        """x, or what it is at most. NaN stays."""
+    def at_most(self, x, most):
+        """x, or a number where it is more. NaN stays."""
         return chosen(self.code, compare(self.code, "gt", self.d, x, self.number(most)), self.d, self.number(most), x)
 
-    def most(self, x, least):
+    def at_least(self, x, least):
         return chosen(self.code, compare(self.code, "lt", self.d, x, self.number(least)), self.d, self.number(least), x)
 
 
@@ -87,7 +87,7 @@ def series(on, r):
     return on.fma(on.op("fmul", r, r), found, r)
 
 
-def apart(on, x):
+def less_multiple_of_ln2(on, x):
     """(the bits that end in k, as an int; exp(r) - 1)"""
     width = WIDTHS[on.d.itemsize]
     shifted, k = on.rounded(x, 1 / math.log(2))
@@ -97,7 +97,7 @@ def apart(on, x):
 
 def less_one(on, x):
     """exp(x) - 1 of an x between the ends of the Width; of zero its sign is lost."""
-    shifted, p = apart(on, x)
+    shifted, p = less_multiple_of_ln2(on, x)
     half = on.power(on.int("add", shifted, WIDTHS[on.d.itemsize].bias - 1))
     found = on.fma(half, p, on.op("fsub", half, on.number(0.5)))  # of 2**(k - 1): 2**k may be infinite
     return on.op("fadd", found, found)
@@ -115,21 +115,21 @@ def scaled(on, p, shifted):
 def exp(code, d, x):
     on = Floats(code, d)
     least, most = ENDS[d.itemsize]
-    shifted, p = apart(on, on.most(on.least(x, most), least))
+    shifted, p = apart(on, on.at_least(on.at_most(x, most), least))
     return scaled(on, p, shifted)
 
 
 def exp2(code, d, x):
     on = Floats(code, d)
     least, most = (end / math.log(2) for end in ENDS[d.itemsize])
-    x = on.most(on.least(x, most), least)
+    x = on.at_least(on.at_most(x, most), least)
     shifted, k = on.rounded(x, 1.0)
     return scaled(on, series(on, on.op("fmul", on.op("fsub", x, k), on.number(math.log(2)))), shifted)
 
 
 def expm1(code, d, x):
     width, on = WIDTHS[d.itemsize], Floats(code, d)
-    found = less_one(on, on.most(on.least(x, width.high), width.low))
+    found = less_one(on, on.at_least(on.at_most(x, width.high), width.low))
     above = compare(code, "gt", d, x, on.number(width.high))
     tiny = compare(code, "lt", d, on.call("fabs", x), on.number(TINY))  # where it is x, of which the half may be none
     return chosen(code, tiny, d, x, chosen(code, above, d, on.number(math.inf), found))
@@ -138,6 +138,6 @@ def expm1(code, d, x):
 def tanh(code, d, x):
     """e / (e + 2), e being exp(2 |x|) - 1."""
     width, on = WIDTHS[d.itemsize], Floats(code, d)
-    a = on.least(on.call("fabs", x), width.one)
+    a = on.at_most(on.call("fabs", x), width.one)
     e = less_one(on, on.op("fadd", a, a))
     return on.call("copysign", on.op("fdiv", e, on.op("fadd", e, on.number(2.0))), x)

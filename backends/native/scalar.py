@@ -295,8 +295,8 @@ for name, function in LIBRARY.items():
     scalar_rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
 
 
-for name, function in POLYNOMIALS.items():
-    scalar_rule(name)(lambda code, d, out, x, function=function: function(code, d, x))
+for name, form in POLYNOMIALS.items():
+    scalar_rule(name)(lambda code, d, out, x, form=form: form(code, d, x))
 
 
 @scalar_rule("logistic")
