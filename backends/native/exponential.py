@@ -115,7 +115,7 @@ def scaled(on, p, shifted):
 def exp(code, d, x):
     on = Floats(code, d)
     least, most = ENDS[d.itemsize]
-    shifted, p = apart(on, on.at_least(on.at_most(x, most), least))
+    shifted, p = less_multiple_of_ln2(on, on.at_least(on.at_most(x, most), least))
     return scaled(on, p, shifted)
 
 
