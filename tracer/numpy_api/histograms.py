@@ -232,6 +232,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         line = fresh(e.make_complex(*(p.value for p in parts)))
     else:
         line = interpolated(x, x0, x1, (y1 - y0) / run, y0, y1)
+    line = np.where(fresh(place) == n - 1, fp[n - 1], line)  # the last of several at one place
     result = np.where(x < xp[0], below, np.where(x > xp[n - 1], above, line))
     result = np.where(np.isnan(x), x, result)
     return wrap(cast_to(result.value, dtype))

@@ -249,7 +249,7 @@ def digitize(x, bins, right=False):
                 locate(),
             )
         )
-    rising, falling = everywhere((bins[1:] >= bins[:-1]).value), everywhere((bins[1:] <= bins[:-1]).value)
+    rising, falling = (everywhere((~turns).value) for turns in (bins[1:] < bins[:-1], bins[1:] > bins[:-1]))
     current_trace().check(
         e.or_(rising, falling), ValueError, message("bins must be monotonically increasing or decreasing", locate())
     )

@@ -141,8 +141,9 @@ def either_way(test, then, other, slots, live, held, simple=None):
     finally:
         for used in (joint, a, b):
             used.close()
-    if a.raised and b.raised:
-        raise a.raised  # nothing follows; the program has raised one of the two before it comes here
+    if a.raised and b.raised:  # nothing follows; the program has raised one of the two before it comes here
+        current_trace().root.raised_as.append(a.raised)
+        raise a.raised
     return code
 
 
@@ -205,8 +206,9 @@ def ran(name, body, slots, held, side):
 
 
 def is_alike(a, b):
-    """Whether two exceptions say the same."""
-    return type(a) is type(b) and str(a) == str(b)
+    """Whether two exceptions say the same, and neither stands for another as well."""
+    either = any(error in (a, b) for error in current_trace().root.raised_as)
+    return type(a) is type(b) and str(a) == str(b) and not either
 
 
 TRUTHS, ANY = ("b",), tuple("biufc")  # of what dtypes numbers are that may be computed both ways

@@ -154,10 +154,10 @@ class Emission(LoopEquation):
         if after is UNBOUND or is_closed(after):
             return lambda out: within_reach(after)
         first = roll.first(slot, self.run)
-        if is_closed(first) and not roll.surely:
-            return lambda out: first
-        if self.containers.stays(slot, after):
-            return lambda out: after
+        kept = first if is_closed(first) and not roll.surely else after if self.containers.stays(slot, after) else None
+        if kept is not None:
+            return lambda out: kept
+        self.containers.require_unchanged(slot.name, after)
         c, left = roll.carried.get(slot), after
         require_fresh(self.run, after)
         after = opened(after) if c is None else formed(after, c.model)

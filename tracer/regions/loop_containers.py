@@ -7,6 +7,8 @@ once, is one object of which the names are several (`guards/container_phis.py`).
 import collections
 import sys
 
+from ..common.errors import CannotRoll, message
+from ..common.frames import locate
 from ..guards.container_phis import candidates_within
 from ..guards.state import UNBOUND, regions
 from .merge import containers
@@ -45,6 +47,7 @@ class LoopContainers:
 
     def returned(self, value):
         """Likewise, of what a trip returns."""
+        self.require_unchanged("what is returned", value)
         found = candidates_within(value, value, self.run.trace) if self.holds(value) else []
         return [{at: x for at, x in of.items() if at not in self.inside or self.places[at]} for of in found]
 
@@ -52,11 +55,22 @@ class LoopContainers:
         return self.places[at] > 1 or at not in self.inside and at not in self.unseen
 
     def stays(self, slot, after):
-        """Whether a place surely holds the very list or dict from before the loop that each trip leaves in it."""
-        if not isinstance(after, list | dict) or not self.roll.surely or slot in self.roll.carried:
+        """Whether a place holds the very list or dict from before the loop that each trip leaves in it, if it holds
+        anything."""
+        if not isinstance(after, list | dict) or slot in self.roll.carried:
+            return False
+        if not self.roll.surely and self.roll.first(slot, self.run) is not UNBOUND:
             return False
         held = zip(containers(after), self.found[slot])
         return all(list(of) == [id(c)] and id(c) not in self.inside for c, of in held)
+
+    def require_unchanged(self, name, after):
+        """Refuse what a trip leaves where it holds a list or dict from before the loop, whose items the loop changes:
+        these are as before by now, and what the program has for them is the other name's."""
+        changed = {id(s.owner) for s in self.run.heap if s.kind == "item"} | set(self.roll.loop.growing)
+        if any(id(c) in changed and id(c) not in self.inside for c in containers(after)):
+            text = f"{name} may be, after a loop, a list or dict from before it whose items it changes"
+            raise CannotRoll(message(text, locate(), "Use one name for it, and bind it before the loop."))
 
     def unseen_before(self, slot):
         """The ids of the lists and dicts that a variable held before the loop, if nobody else sees any of them."""

@@ -38,7 +38,7 @@ from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
 from .sameness import is_other, is_same
-from .sequences import contains
+from .sequences import contains, folded
 from .sparse_operands import of_sparse
 from .special import looked_up
 from .variants import equal_by_sides
@@ -215,7 +215,7 @@ def contained(a, b):
     if own is None:
         own = type(b) not in OWN and (special(type(b), "__iter__") or special(type(b), "__getitem__"))
         if own and getattr(type(b), "__contains__", MIXED_IN["__contains__"]) is MIXED_IN["__contains__"]:
-            b = [*iterated(b)]
+            return folded(iterated(b), lambda item: item is a or item == a, "or")  # no further than to what is found
         return contains(a, b) if type(a) in OWN and type(b) in SIMPLE and is_quick(b) else handed(contains, a, b)
     found = call(own)(b, a)
     known = decided(found)

@@ -62,6 +62,7 @@ class Trace(Acting):
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
             self.waiting = []  # acts that come when all choices by value have been made, see `act`
+            self.raised_as = []  # exceptions that stand for one of two, as data decide
             self.early = []  # checks of this trace that came up while a loop or branch was captured
             self.refused = None  # the last error that said that Python asked for a number
             self.numbers = set()  # the parameters that are Python numbers

@@ -433,6 +433,19 @@ def test_complex_infinities_to_negative_powers_vanish_by_xla():
         assert np.array_equal(finite, np.isfinite(got)) and np.allclose(got[finite], want[finite], rtol=1e-14, atol=0)
 
 
+def test_interpolation_at_places_that_come_several_times():
+    rng, line = np.random.default_rng(0), lambda x, xp, fp: np.interp(x, xp, fp)
+    compiled = jit(line)
+    for n in (1, 2, 3, 5, 5, 5, 6, 6):
+        xp, fp, x = np.sort(rng.integers(0, 4, n)) * 1.0, rng.random(n), np.arange(-1.0, 5.0, 0.5)
+        np.testing.assert_array_equal(compiled(x, xp, fp), line(x, xp, fp))
+
+
+def test_edges_that_are_no_numbers_come_last():
+    x, edges = np.array([0.5, 1.5, 3.0]), np.array([1.0, 2.0, np.nan])
+    np.testing.assert_array_equal(jit(lambda x, b: np.digitize(x, b))(x, edges), np.digitize(x, edges))
+
+
 def test_interpolation_with_a_period_takes_real_parts():
     z = np.array([1 + 2j, 3.5 - 1j])
     check_same(lambda z: np.interp(z, [0, 2, 3], [1j, 2, 3], left=0.5, period=4.0), z)

@@ -365,3 +365,30 @@ def test_an_index_that_passes_find_out_of_bounds():
     assert jit(at_a_constant)(HIGH, NEAR) == 0.0
     with pytest.raises(IndexError, match="index 12 is out of bounds for axis 0 with size 4"):
         jit(at_a_constant_beyond)(HIGH, NEAR)
+
+
+def two_of_three_alike(x, j):
+    if x[0] < 0:
+        raise ValueError("bad")
+    elif x[1] < 0:
+        raise ValueError("bad")
+    else:
+        raise KeyError("other")
+
+
+def alike_or_out_of_range(x, j):
+    for v in x:
+        if v < 0:
+            raise ValueError("bad")
+        elif v < 1:
+            raise ValueError("bad")
+        else:
+            x[9]
+
+
+@pytest.mark.parametrize("f", [two_of_three_alike, alike_or_out_of_range])
+def test_the_side_that_data_take_raises(f):
+    compiled = jit(f)
+    for x in ([2.0, 2.0], [-1.0, 2.0], [2.0, -1.0], [0.5, 3.0]):
+        want = outcome(f, np.array(x), NEAR)
+        assert outcome(compiled, np.array(x), NEAR) == want
