@@ -15,6 +15,7 @@ from ..common.emit import reshape_to
 from ..common.errors import ConcretizationError, ShapeError, message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
+from ..values.layout import laid_as
 from ..values.promote import PYTHON_NUMBERS
 from .handles import value_of
 from .ufunc_calls import write_out
@@ -111,9 +112,12 @@ def castable_out(out, dtype, name):
     return out
 
 
-def give(value, out=None, name="result", casting="unsafe", array=False):
-    """A value as the result: wrapped, or stored into `out`, whose shape must be the same."""
+def give(value, out=None, name="result", casting="unsafe", array=False, like=None):
+    """A value as the result: wrapped, or stored into `out`, whose shape must be the same. like: an array that it lies
+    as in memory."""
     out = out[0] if isinstance(out, tuple) else out
+    if out is None and like is not None:
+        return laid_as(value, [like])
     if out is None:
         return fresh(value) if array else wrap(value)
     if isinstance(out, TracedArray) and out.shape != value.type.shape:

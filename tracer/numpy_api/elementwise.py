@@ -31,15 +31,15 @@ def round(a, decimals=0, out=None):
     if x.type.kind in "iu":
         if out is not None and decimals < 0 and not np.can_cast(np.float64, out.dtype, "same_kind"):
             raise casting_error("divide", np.dtype(np.float64), out.dtype, "same_kind")
-        return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind")
+        return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind", like=a)
     if not decimals:
-        return give(UFUNCS[np.rint](x), out, "rint", "same_kind")
+        return give(UFUNCS[np.rint](x), out, "rint", "same_kind", like=a)
     value = (
         e.make_complex(scaled(e.real(x), decimals), scaled(e.imag(x), decimals))
         if x.type.kind == "c"
         else scaled(x, decimals)
     )
-    return give(value, out, "multiply", "same_kind")
+    return give(value, out, "multiply", "same_kind", like=a)
 
 
 def scaled(x, decimals):

@@ -380,7 +380,8 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
         shape = broadcast_shapes([shape_of(v) for v, _ in reads])
         low, x, high = [operand_as(v, dtype, shape) for v, _ in reads]
         value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)
-        return wrap(value) if out is None else write_out("clip", out[0] if isinstance(out, tuple) else out, value)
+        out = out[0] if isinstance(out, tuple) else out
+        return laid_as(value, [min, a, max]) if out is None else write_out("clip", out, value)
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 

@@ -107,7 +107,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     work = np.dtype(np.float32) if half else mean_dtype(a.dtype) if dtype is None else np.dtype(dtype)
     total = reduce(np.add, a, axis, work, out, keepdims, where=where)
     value = divided(total.value, count_of(a, axis, keepdims, where))
-    return give(cast_to(value, np.dtype(np.float16)) if half and out is None else value, out, "mean")
+    return give(cast_to(value, np.dtype(np.float16)) if half and out is None else value, out, "mean", like=total)
 
 
 def correction_of(ddof, correction):

@@ -20,7 +20,7 @@ from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import asking
 from ..values.gathering import advanced, whole_mask
 from ..values.indexing import as_tuple, fitted, is_basic, stored
-from ..values.layout import laid_as
+from ..values.layout import laid_as, reduced_as
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
 from ..values.sized_shapes import sized_shape
@@ -244,11 +244,9 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else stored(initial, like)
-    return give(
-        reshape_to(reduce_axes(ufunc, x, axes, mask, start, initial is None), reduced_shape(a.shape, axes, keepdims)),
-        out,
-        ufunc.__name__,
-    )
+    value = reduce_axes(ufunc, x, axes, mask, start, initial is None)
+    value = reshape_to(value, reduced_shape(a.shape, axes, keepdims))
+    return reduced_as(value, a, axes) if out is None and a.ndim > 2 else give(value, out, ufunc.__name__)
 
 
 def only_axis(method, axis, ndim):

@@ -18,6 +18,7 @@ from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
 from .gathering import advanced, not_an_index
+from .layout import indexed_as
 from .mixed import Mixed, dtype_of, has_mixed
 from .promote import broadcast_shapes, nested, nested_items, operand_as, read, shape_of
 from .slicing import basic, concrete
@@ -37,6 +38,8 @@ def getitem(x, key):
         return TracedScalar(view.value) if scalar else view
     view, pairs, place = advanced(x, key)
     value = index_arrays(view.value, pairs, place)
+    if len(value.type.shape) > 1:
+        return indexed_as(value, view, [axis for axis, _ in pairs], place)
     return fresh(value) if any(k is Ellipsis for k in key) else wrap(value)
 
 

@@ -24,6 +24,40 @@ def in_order_of(like, shape, dtype):
     return np.empty([shape[d] for d in order], dtype).transpose(np.argsort(order))
 
 
+def is_odd(x):
+    """Whether a traced array is known not to lie in row-major order."""
+    return x._shadow is not None and not x._shadow.flags.c_contiguous
+
+
+def reduced_as(value, x, axes):
+    """`value`, of x with axes left out, or one long: the others lie in memory in the order that they have in x."""
+    if len(value.type.shape) < 2:
+        return wrap(value)
+    out = fresh(value)
+    out.storage.lies = layout_storages(x)
+    if is_odd(x):
+        whole = len(value.type.shape) == x.ndim
+        like = x.shadow if whole else x.shadow[tuple([0 if d in axes else slice(None) for d in range(x.ndim)])]
+        out._shadow = in_order_of(like, value.type.shape, value.type.dtype)
+    return out
+
+
+def indexed_as(value, view, axes, place):
+    """`value`, of a view by arrays of indices for some axes, whose own axes stand at `place`: in memory they come
+    first, then the others, in the order that they have in the view."""
+    n, rest = len(value.type.shape), [d for d in range(view.ndim) if d not in axes]
+    own = n - len(rest)
+    strides = view.shadow.strides if is_odd(view) else np.empty(view.shape, np.int8).strides
+    behind = sorted(range(len(rest)), key=lambda k: -abs(strides[rest[k]]))
+    order = [*range(place, place + own), *(k + own * (k >= place) for k in behind)]
+    out = fresh(value)
+    out.storage.lies = layout_storages(view) if len(rest) > 1 else ()
+    if order != list(range(n)):
+        shape = value.type.shape
+        out._shadow = np.empty([shape[d] for d in order], value.type.dtype).transpose(np.argsort(order))
+    return out
+
+
 def joined_as(value, inputs, axis):
     """`value`, arrays joined along an axis: its axes lie in memory as NumPy has it where those of the inputs do not lie
     in row-major order."""
@@ -49,7 +83,7 @@ def laid_as(value, inputs, wrap=wrap):
     for x in inputs:
         if type(x) is TracedArray and len(x.type.shape) > 1:
             out.storage.lies = merged_layouts(out.storage.lies, layout_storages(x))
-            odd = odd or x._shadow is not None and not x._shadow.flags.c_contiguous
+            odd = odd or is_odd(x)
         elif type(x) is np.ndarray:
             odd = odd or not x.flags.c_contiguous
     if odd:

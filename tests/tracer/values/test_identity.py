@@ -482,6 +482,15 @@ MADE = {
     "hstack": lambda x: np.hstack([x, x + 1.0]),
     "stack": lambda x: np.stack([x, x]).transpose(1, 0, 2),
     "rows": lambda x: x[[1, 0]],
+    "columns": lambda x: x[:, [2, 0]],
+    "columns of rows": lambda x: x.T[:, [2, 0]],
+    "two indices": lambda x: np.stack([x, x], 2)[:, [0, 1], [1, 0]],
+    "the last axis": lambda x: np.stack([x, x])[..., [1, 0]],
+    "clip": lambda x: np.clip(x, 0.0, 5.0),
+    "round": lambda x: np.round(x, 1),
+    "sum": lambda x: np.stack([x, x], 2).sum(2),
+    "mean": lambda x: np.stack([x, x]).mean(0),
+    "max": lambda x: np.stack([x, x], 1).max(1, keepdims=True),
 }
 
 
