@@ -297,6 +297,9 @@ def result_or_raised(function, args, kwargs, outside):
         current_trace().choices.end_before()
         return None
     except Exception as error:
+        if raised.is_of_stand_in(error):
+            text = "what is raised is one of several exceptions, as data decide, or none"
+            raise UnsupportedError(message(text, locate(), "Raise each where it is made.")) from error
         if outside is None:
             raise
         choices = current_trace().choices

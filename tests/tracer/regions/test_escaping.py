@@ -392,3 +392,35 @@ def test_the_side_that_data_take_raises(f):
     for x in ([2.0, 2.0], [-1.0, 2.0], [2.0, -1.0], [0.5, 3.0]):
         want = outcome(f, np.array(x), NEAR)
         assert outcome(compiled, np.array(x), NEAR) == want
+
+
+def one_of_two_made(x, j):
+    error = ValueError("neg") if x[0] < 0 else IndexError("pos")
+    raise error
+
+
+def one_of_two_classes(x, j):
+    raise (ValueError if x[0] < 0 else KeyError)("a") if x[1] < 0 else [OSError("c"), LookupError("d")][int(x[0] > 0)]
+
+
+def the_first_found(x, j):
+    error = None
+    for i in range(len(x)):
+        if x[i] < 0:
+            error = ValueError(i)
+            break
+    if error is not None:
+        raise error
+    return x.sum()
+
+
+def no_exception(x, j):
+    error = 5
+    raise error
+
+
+@pytest.mark.parametrize("f", [one_of_two_made, one_of_two_classes, the_first_found, no_exception])
+def test_exceptions_that_data_choose(f, falling_back, recwarn):
+    compiled = jit(f)
+    for x in ([2.0, 2.0], [-1.0, 2.0], [2.0, -1.0], [-0.5, -3.0]):
+        assert outcome(compiled, np.array(x), NEAR) == outcome(f, np.array(x), NEAR)
