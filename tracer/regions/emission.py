@@ -56,7 +56,7 @@ class Emission(LoopEquation):
         roll, run = self.roll, self.run
         self.sharing = Sharing(roll, run, self.leaving)
         self.sharing.check()
-        finals = self.finals()
+        finals = [*self.finals()]
         self.containers = LoopContainers(roll, run, finals)
         self.births = Births(self, self.members(finals))
         self.tags = Tags(self)
@@ -100,14 +100,13 @@ class Emission(LoopEquation):
             return self.run.array(leaf) if isinstance(leaf, TracedArray) else merge.operand(leaf, s)
 
     def finals(self):
-        """[(slot, value after a trip)] of the places whose value changes."""
+        """(slot, value after a trip) of the places whose value changes."""
         roll, run = self.roll, self.run
-        out = []
         for slot in [*roll.slots, *(s for s in run.heap if s not in roll.slots)]:
             after, before = run.after(slot), roll.first(slot, run)
-            if slot in roll.carried or not (after is before or not roll.surely and merge.alike(before, after)):
-                out.append((slot, after))
-        return out
+            alike = after is before or not roll.surely and merge.alike(before, after) and not merge.containers(after)
+            if slot in roll.carried or not alike:
+                yield slot, after
 
     def members(self, finals):
         """The arrays that places hold after the loop."""
@@ -154,10 +153,10 @@ class Emission(LoopEquation):
         if after is UNBOUND or is_closed(after):
             return lambda out: within_reach(after)
         first = roll.first(slot, self.run)
-        kept = first if is_closed(first) and not roll.surely else after if self.containers.stays(slot, after) else None
-        if kept is not None:
-            return lambda out: kept
-        self.containers.require_unchanged(slot.name, after)
+        if is_closed(first) and not roll.surely:
+            return lambda out: first
+        if (known := self.containers.known(slot, after, first)) is not None:
+            return known
         c, left = roll.carried.get(slot), after
         require_fresh(self.run, after)
         after = opened(after) if c is None else formed(after, c.model)

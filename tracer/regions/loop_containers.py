@@ -9,8 +9,9 @@ import sys
 
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
-from ..guards.container_phis import candidates_within
+from ..guards.container_phis import candidates_within, stand_for
 from ..guards.state import UNBOUND, regions
+from . import merge
 from .merge import containers
 from .object_phis import is_poison
 from .sharing import put_back, taken_out
@@ -53,6 +54,17 @@ class LoopContainers:
 
     def is_seen(self, at):
         return self.places[at] > 1 or at not in self.inside and at not in self.unseen
+
+    def known(self, slot, after, first):
+        """A plan for a place that needs no row of the loop for its lists and dicts, else None. first: what is there
+        before."""
+        if self.stays(slot, after):
+            return lambda out: after
+        self.require_unchanged(slot.name, after)
+        if slot in self.roll.carried or self.roll.surely or not merge.alike(first, after):
+            return None
+        candidates = self.candidates(slot)  # the same items, in another list
+        return lambda out: stand_for(after, candidates)
 
     def stays(self, slot, after):
         """Whether a place holds the very list or dict from before the loop that each trip leaves in it, if it holds

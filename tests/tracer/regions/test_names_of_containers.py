@@ -126,3 +126,19 @@ def test_trips_whose_number_is_traced(falling_back, recwarn):
     compiled = jit(f)
     for n in (3, 20, 5, 7):
         agree(compiled(n), f(n))
+
+
+def copied_in_trips(x, a):
+    q, p = a, [0.5, x[0]]
+    for _ in range(int(x[1])):
+        q = list(q)
+        p = p[:]
+    q[1] = 8.0
+    return q is a, q, p
+
+
+@pytest.mark.parametrize("trips", [1.0, 0.0, 2.0])
+def test_a_copy_of_the_same_items_is_another_list(trips, falling_back, recwarn):
+    mine, theirs, x = [0.25, 1.0], [0.25, 1.0], np.array([0.1, trips])
+    agree(jit(copied_in_trips)(x, mine), copied_in_trips(x, theirs))
+    assert mine == theirs
