@@ -139,7 +139,7 @@ class _Memory:
         eqn = x.eqn if isinstance(x, Value) else None
         if self.stored(x) is not None:
             (zero, u, *_), starts = eqn.operands, self.windows[x].starts
-        elif eqn is not None and eqn.op is pad and is_only_around(eqn):
+        elif eqn is not None and eqn.op is pad and is_only_around(eqn) and may_be_small(eqn.operands[0].type):
             (u, zero), starts = eqn.operands, [counter_literal(n) for n in eqn.attrs["low"]]
         else:
             return None, ()
@@ -348,6 +348,11 @@ def limit_of(test, invariants):
             if at < len(invariants):
                 return invariants[at]
     return None
+
+
+def may_be_small(type):
+    """Whether the size of an array may tell that this is a small part of it: not where it may be another one."""
+    return type.size <= FEW or not OF_ALL_SIZES.get()
 
 
 def is_only_around(eqn):

@@ -168,7 +168,7 @@ def test_products_of_vectors_have_their_line_though_xla_lays_them_out_anew():
 
 
 def test_scopes_name_functions_and_derivatives():
-    scopes = {scope for _, _, scope in op_lines(compiled_text(jit(everything, engine="xla"), X)).values()}
+    scopes = {scope for _, _, scope in op_lines(compiled_text(jit(everything, engine="xla", native=False), X)).values()}
     outer, file = "everything/everything.<locals>.loss", os.path.basename(FILE)
     assert {f"{outer}/straight/helper", f"{outer}/straight/Dense.__call__", f"{outer}/nested/inner", f"{outer}/loop/while/body"} <= scopes
     assert f"{outer}/straight/helper/vjp of {file}:{line_of('helper')}" in scopes

@@ -68,8 +68,8 @@ def test_every_size_that_is_served_is_what_its_trace_is():
 def test_a_wrong_program_of_symbolic_sizes_is_seen(monkeypatch):
     right = families.Symbolic.counted
 
-    def wrong(self, made):
-        inner = right(self, made)
+    def wrong(self, made, here):
+        inner = right(self, made, here)
         call = inner.call
         inner.call = lambda *given: found if (found := call(*given)) is MISS else moved(found)
         return inner

@@ -13,7 +13,7 @@ from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, WengertError, message
-from ..common.frames import locate, where_returned
+from ..common.frames import where_returned
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
@@ -297,9 +297,7 @@ def result_or_raised(function, args, kwargs, outside):
         current_trace().choices.end_before()
         return None
     except Exception as error:
-        if raised.is_of_stand_in(error):
-            text = "what is raised is one of several exceptions, as data decide, or none"
-            raise UnsupportedError(message(text, locate(), "Raise each where it is made.")) from error
+        raised.refuse_stand_in(error)
         if outside is None:
             raise
         choices = current_trace().choices
@@ -308,11 +306,8 @@ def result_or_raised(function, args, kwargs, outside):
         if not acts or isinstance(error, WengertError) and (outside.inputs or not raised.is_raised_by_programs(error)):
             raise
         if not raised.is_raised_by_programs(error):
-            if not raised.answers(error):
-                raise
-            kind = type(error).__name__
-            text = f"{kind} is raised however the data are, behind what draws or acts on the world, by no program"
-            raise UnsupportedError(message(text, locate(), "Raise it before, or outside of the function.")) from error
+            raised.refuse_behind_acts(error)
+            raise
         raised.thrown(error)
 
 

@@ -47,6 +47,21 @@ def is_of_stand_in(error):
     return type(error) is TypeError and str(error) == "exceptions must derive from BaseException"
 
 
+def refuse_stand_in(error):
+    if is_of_stand_in(error):
+        text = "what is raised is one of several exceptions, as data decide, or none"
+        raise UnsupportedError(message(text, locate(), "Raise each where it is made.")) from error
+
+
+def refuse_behind_acts(error):
+    """Refuse a function whose own exception comes however the data are, which no program can raise, behind acts."""
+    ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+    if answers(error) and not ours:
+        kind = type(error).__name__
+        text = f"{kind} is raised however the data are, behind what draws or acts on the world, by no program"
+        raise UnsupportedError(message(text, locate(), "Raise it before, or outside of the function.")) from error
+
+
 def is_raised(error):
     """Whether a statement of the function's has raised an exception that may come from outside it: a full stack, or a
     signal."""

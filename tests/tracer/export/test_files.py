@@ -201,7 +201,8 @@ def test_a_process_without_the_module_of_the_function(tmp_path):
         tmp_path,
         PYTHONPATH=HOME,
     )
-    assert np.allclose(json.loads(made[-1]), json.loads(loaded), rtol=1e-14, atol=0)
+    # machine code of ours and XLA have a tanh each
+    assert np.allclose(json.loads(made[-1]), json.loads(loaded), rtol=1e-12, atol=0)
 
 
 def test_jax_alone_runs_it_as_the_page_shows(tmp_path):
