@@ -260,3 +260,8 @@ def compare(code, kind, d, x, y):
 
 def chosen(code, c, d, x, y):
     return code.op(f"select i1 {c}, {llvm_type(d)} {x}, {llvm_type(d)} {y}")
+
+
+def intrinsic(code, name, d, *xs):
+    t = llvm_type(d)
+    return code.call(f"llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(t, t)}", t, *((t, x) for x in xs))

@@ -6,8 +6,8 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from . import scalar
-from .code import chosen, compare, llvm_type
-from .scalar import NATIVE, NativeRule, intrinsic, literal
+from .code import chosen, compare, intrinsic, llvm_type
+from .scalar import NATIVE, NativeRule, literal
 
 COMPLEX: RuleTable[NativeRule] = RuleTable("native form for complex numbers")
 

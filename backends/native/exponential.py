@@ -8,7 +8,7 @@ ln 2 are those of fdlibm]
 import math
 from typing import NamedTuple
 
-from .code import chosen, compare, llvm_type
+from .code import chosen, compare, intrinsic, llvm_type
 from .code import llvm_literal as literal
 
 
@@ -67,8 +67,7 @@ class Floats:
         return self.call("fmuladd", x, y, z)
 
     def call(self, name, *xs):
-        function = f"llvm.{name}.{'f64' if self.d.itemsize == 8 else 'f32'}"
-        return self.code.call(function, self.type, *((self.type, x) for x in xs))
+        return intrinsic(self.code, name, self.d, *xs)
 
     def at_most(self, x, most):
         """x, or a number where it is more. NaN stays."""

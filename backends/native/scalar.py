@@ -13,7 +13,7 @@ import numpy as np
 from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
-from .code import chosen, compare, llvm_type
+from .code import chosen, compare, intrinsic, llvm_type
 from .code import llvm_literal as literal
 from .exponential import expm1, tanh
 from .library import library
@@ -35,11 +35,6 @@ def scalar_rule(*names):
         return function
 
     return add
-
-
-def intrinsic(code, name, d, *xs):
-    t = llvm_type(d)
-    return code.call(f"llvm.{name}.{ {'float': 'f32', 'double': 'f64'}.get(t, t)}", t, *((t, x) for x in xs))
 
 
 def arithmetic(name, whole, real):

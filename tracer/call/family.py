@@ -67,10 +67,7 @@ def family(entry, observed, search=None):
     try:
         names, kinds = SizeNames(observed), [kind_at(entry, k, t) for k, t in enumerate(observed[0])]
         finder = Finder(entry, names, kinds, search)
-        try:
-            made = first_family(finder)
-        except Unalike:  # of as many equations, but of others
-            made = first_family(finder := Finder(entry, names, kinds, search, strict=True))
+        made = first_family(finder)
         if any(len(residues) < k for _, k, residues in made.ranges.residues):
             finder.cover(made.divisors)
             made = SizeFamily(finder, finder.samples)
@@ -126,8 +123,8 @@ def kind_at(entry, k, type):
 class Finder:
     """Finds sizes at which a function is one program with what it is at the last size seen."""
 
-    def __init__(self, entry, names, kinds, search=None, strict=False):
-        self.entry, self.names, self.kinds, self.search, self.strict = entry, names, kinds, search, strict
+    def __init__(self, entry, names, kinds, search=None):
+        self.entry, self.names, self.kinds, self.search = entry, names, kinds, search
         self.samples, self.failed, self.reason, self.traces = [], [], "", 0
         self.base = names.seen[-1]
         self.above, self.below = dict.fromkeys(self.base, 0), dict.fromkeys(self.base, math.inf)  # ends, left out
@@ -211,8 +208,7 @@ class Finder:
         first = self.samples[0]
         if (why := difference(first, sample)) is not None:
             return why
-        one, other = sample.version.func, first.version.func
-        if one.count() != other.count() or self.strict and ops_of(one) != ops_of(other):
+        if ops_of(sample.version.func) != ops_of(first.version.func):
             return f"it is another program at {shown_sizes(sample.sizes)} than at {shown_sizes(first.sizes)}"
         return None
 

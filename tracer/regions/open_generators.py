@@ -5,7 +5,7 @@ A trace holds on to more than the function does, so it does not know where that 
 generator in which there is something to be done.
 """
 
-import collections
+import collections.abc
 import contextlib
 import gc
 import types
@@ -18,6 +18,7 @@ from ..guards.object_contents import shown_kind
 from ..values.storage import current_trace
 from .raised import answers
 
+OF_ITEMS = {type(iter([])), type(iter(()))}  # behind which nothing is made, and there may be very much
 MOST = 64  # bound: iterators behind one another that are looked into
 
 
@@ -76,8 +77,8 @@ def reached(trips):
     found, met, pending = [], set(), [trips]
     while pending and len(met) < MOST:
         x = pending.pop()
-        if id(x) in met or not isinstance(x, collections.abc.Iterator | tuple):  # `zip` and `map` have a tuple of them
-            continue
+        if id(x) in met or type(x) in OF_ITEMS or not isinstance(x, collections.abc.Iterator | tuple):
+            continue  # `zip` and `map` have a tuple of those behind them
         met.add(id(x))
         frame = x.gi_frame if type(x) is types.GeneratorType else None
         held = [*frame.f_locals.values()] if frame is not None else gc.get_referents(x)

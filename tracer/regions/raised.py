@@ -111,7 +111,7 @@ def is_all_arguments(error):
     """Whether an exception of Python's is what its arguments make: those of files hold a name besides."""
     try:
         return str(type(error)(*error.args)) == str(error)
-    except Exception:
+    except TypeError:  # it takes others
         return False
 
 

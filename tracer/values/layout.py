@@ -18,10 +18,19 @@ def merged_layouts(a, b):
     return UNKNOWN if UNKNOWN in (a, b) else a if b == a or not b else tuple(dict.fromkeys((*a, *b)))
 
 
+def of_axes(order, shape, dtype):
+    """An array whose axes lie in memory in this order."""
+    return np.empty([shape[d] for d in order], dtype).transpose(np.argsort(order))
+
+
+def axes_in_memory(array, axes):
+    """Axes of an array in the order in which they lie in memory."""
+    return sorted(axes, key=lambda d: -abs(array.strides[d]))
+
+
 def in_order_of(like, shape, dtype):
     """An array whose axes lie in memory in the order that those of another do."""
-    order = sorted(range(like.ndim), key=lambda d: -abs(like.strides[d]))
-    return np.empty([shape[d] for d in order], dtype).transpose(np.argsort(order))
+    return of_axes(axes_in_memory(like, range(like.ndim)), shape, dtype)
 
 
 def is_odd(x):
@@ -47,14 +56,12 @@ def indexed_as(value, view, axes, place):
     first, then the others, in the order that they have in the view."""
     n, rest = len(value.type.shape), [d for d in range(view.ndim) if d not in axes]
     own = n - len(rest)
-    strides = view.shadow.strides if is_odd(view) else np.empty(view.shape, np.int8).strides
-    behind = sorted(range(len(rest)), key=lambda k: -abs(strides[rest[k]]))
+    behind = [rest.index(d) for d in axes_in_memory(view.shadow, rest)] if is_odd(view) else range(len(rest))
     order = [*range(place, place + own), *(k + own * (k >= place) for k in behind)]
     out = fresh(value)
     out.storage.lies = layout_storages(view) if len(rest) > 1 else ()
     if order != list(range(n)):
-        shape = value.type.shape
-        out._shadow = np.empty([shape[d] for d in order], value.type.dtype).transpose(np.argsort(order))
+        out._shadow = of_axes(order, value.type.shape, value.type.dtype)
     return out
 
 

@@ -151,8 +151,8 @@ OPERANDS = TracedArray | TracedScalar | np.ndarray | np.generic | float | comple
 
 
 def whole_division(plain, of_dim):
-    """A method of a whole division: by an int it is an expression; of a number that is none or less, by a size, the
-    number decides, which is told; else the numbers do."""
+    """A method of a whole division: by an int it is an expression; of a number from 0 up, by a larger size, it is
+    known, and which is larger is told; else the numbers decide."""
 
     def forward(self, other):
         if type(other) is int and other > 0:

@@ -282,7 +282,7 @@ def behind_a_draw(x, make, rng):
     raise make()
 
 
-def where_data_choose_by_value(x, make, rng, found=()):
+def where_data_choose_by_value(x, make, rng):
     found = []
     for i in range(2):
         x[int(x[i])]
