@@ -147,10 +147,35 @@ def products_with_a_matrix(elements):
     def f(a, v):
         s = np.zeros(a.shape[1])
         for i in range(v.shape[0]):
-            s = s * 0.5 + v[i] @ a
+            s = s * 0.5 + (v[i] * s[0]) @ a
         return s
 
     return f, (draw((64, elements)), draw((200, 64)))
+
+
+def outer_products(multiplications):
+    """Of 16 numbers that each trip computes of those of the trip before."""
+
+    def f(xs):
+        total, h = np.zeros((16, 16)), np.zeros(16)
+        for x in xs:
+            h = 0.5 * h + x
+            total += np.outer(h, x)
+        return total
+
+    return f, (draw((multiplications // 256, 16)),)
+
+
+def recurrence_of_parts(elements):
+    n = int(elements**0.5)
+
+    def f(w, u, xs):
+        h = np.zeros(n)
+        for x in xs:
+            h = np.tanh(w @ h + u @ x)
+        return h
+
+    return f, (draw((n, n)) / n, draw((n, n)) / n, draw((100, n)))
 
 
 def clipped(elements):
@@ -322,6 +347,8 @@ GATES = {
     # programs of smaller ones do not come to this gate
     "ir.rules.contractions.LEAST": Gate(inverse, (9, 12, 17, 33), engine="auto"),
     "ir.rules.windows.FEATURES": Gate(windowed, (8, 16, 64, 256), engine="auto"),
+    "ir.passes.fission.OUTER": Gate(outer_products, (1 << 11, 1 << 12, 1 << 13, 1 << 15), engine="auto"),
+    "ir.passes.fission.MATRIX": Gate(recurrence_of_parts, (64, 256, 1024, 4096), engine="auto"),
     "ir.passes.products.LEAST": Gate(by_rows, (64, 256, 1024, 4096), engine="auto"),
     "backends.xla.powers.LARGE": Gate(half_power, (1 << 10, 1 << 12, 1 << 14, 1 << 16)),
     "backends.xla.signal.LARGE": Gate(filtered, (16, 64, 256, 1024, 4096)),

@@ -3,6 +3,7 @@
 import inspect
 import os
 import sys
+import textwrap
 import time
 
 import numpy as np
@@ -156,4 +157,4 @@ def print_programs():
     print("\n".join("  " + line for line in lines))
     print(f"\nIts program\n\n{jit(logistic.loss).ir(w, X, y)}")
     print(f"\nThe program of its gradient\n\n{grad(logistic.loss).ir(w, X, y)}")
-    print(f"\nPasses: {', '.join(step.__name__ for step in PIPELINE)}")
+    print("\n" + textwrap.fill(f"Passes: {', '.join(step.__name__ for step in PIPELINE)}", 100))

@@ -11,7 +11,22 @@ from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve
 from .ops.linalg import dot_general
-from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, shifts, simplify, user_rules, widen
+from .passes import (
+    bounds,
+    cse,
+    dce,
+    fission,
+    fold,
+    inline,
+    loops,
+    masks,
+    memory,
+    products,
+    shifts,
+    simplify,
+    user_rules,
+    widen,
+)
 from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
@@ -29,6 +44,7 @@ PIPELINE: tuple[Pass, ...] = (
     products,  # loops that compute a product row by row: one product
     memory,    # stores and loads of parts: what is known is not read back, what is overwritten not stored
     simplify,  # identities, read as equations in ir/rules
+    fission,   # products of all trips of a loop: one before it, or one behind it
     loops,     # work that is the same in every trip done once, values that never change not carried
     cse,       # equal equations merged
     dce,       # unread equations dropped
@@ -60,7 +76,7 @@ def run(
     """
     log = [] if log is None and rules is not None else log
     ours = EXACT if exact else RULES
-    options: dict[Pass, dict[str, Any]] = {fold: {"log": log}, memory: {"exact": exact}}
+    options: dict[Pass, dict[str, Any]] = {fold: {"log": log}, memory: {"exact": exact}, fission: {"exact": exact}}
     options[simplify] = {"log": log, "rules": ours if rules is None else rules + ours}
     options[bounds] = {"known": known}
     options[user_rules] = {"rules": rules, "log": log}

@@ -5,6 +5,7 @@ from .core import Lit
 from .ops.control import COUNTER
 from .ops.linalg import dot_general
 from .ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, reshape, reverse, slice_, transpose
+from .pattern import made_by
 
 START = Lit(0, COUNTER)
 
@@ -146,24 +147,31 @@ class Trips:
             return Lit(x.value, x.type.like(shape))
         start, stop, stride = list(at.starts), [a + k for a, k in zip(at.starts, eqn.attrs["sizes"])], [1] * x.type.ndim
         start[at.axis], stop[at.axis], stride[at.axis] = at.lowest, max(at.first, at.last) + 1, abs(at.step)
-        x = slice_(x, start=tuple(start), stop=tuple(stop), stride=tuple(stride))
-        if at.step < 0:
-            x = reverse(x, axes=(at.axis,))
-        return reshaped(to_front(x, at.axis), shape)
+        x = reshaped(to_front(slice_(x, start=tuple(start), stop=tuple(stop), stride=tuple(stride)), at.axis), shape)
+        return reverse(x, axes=(0,)) if at.step < 0 else x
 
     def product(self, eqn, xs, flags):
         """The trips are a free axis of the operand that has them."""
         contract, batch = (
             [tuple(a + f for a in axes) for f, axes in zip(flags, eqn.attrs[name])] for name in ("contract", "batch")
         )
+        if flags[1] and not batch[0] and xs[1].type.ndim == 1 + len(contract[1]):
+            return dot_general(*xs[::-1], contract=tuple(contract[::-1]), batch=((), ()))
         before = len(batch[0]) + (xs[0].type.ndim - len(contract[0]) - len(batch[0]) if flags[1] else 0)
         return to_front(dot_general(*xs, contract=tuple(contract), batch=tuple(batch)), before)
 
 
+def is_turned(x):
+    """Whether the trips of x, its first axis, are those of an array in reverse order."""
+    return made_by(x, reverse) is not None and x.eqn.attrs["axes"] == (0,)
+
+
 def reshaped(x, shape):
-    """x in this shape, which may be its own."""
+    """x in this shape, which may be its own; that trips are in reverse order is done last, to be seen."""
     if isinstance(x, Lit):
         return Lit(x.value, x.type.like(shape))
+    if is_turned(x) and shape[:1] == x.type.shape[:1]:
+        return reverse(reshaped(*x.eqn.operands, shape), axes=(0,))
     return x if x.type.shape == shape else reshape(x, shape=shape)
 
 

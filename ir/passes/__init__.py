@@ -3,6 +3,7 @@
 from .bounds import bounds
 from .cse import cse
 from .dce import dce
+from .fission import fission
 from .fold import fold
 from .inline import inline
 from .loops import loops
@@ -15,6 +16,6 @@ from .user_rules import user_rules
 from .widen import widen
 
 __all__ = [
-    "bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "shifts", "simplify",
+    "bounds", "cse", "dce", "fission", "fold", "inline", "loops", "masks", "memory", "products", "shifts", "simplify",
     "user_rules", "widen",
 ]  # fmt: skip

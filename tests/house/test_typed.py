@@ -20,9 +20,10 @@ wengert.tracer.api.vmap wengert.tracer.api.ragged wengert.tracer.common.events w
 wengert.ir.types wengert.ir.source wengert.ir.core wengert.ir.op wengert.ir.table wengert.ir.rewrite wengert.ir.text wengert.ir.pipeline
 wengert.ir.dims wengert.ir.forms wengert.ir.generic wengert.ir.instances wengert.ir.sample_text wengert.ir.unify wengert.ir.passes.settle
 wengert.ir.passes.bounds wengert.ir.passes.cse wengert.ir.passes.dce wengert.ir.passes.fold wengert.ir.passes.inline wengert.ir.passes.loops
-wengert.ir.passes.masks wengert.ir.passes.memory wengert.ir.passes.products wengert.ir.passes.simplify wengert.ir.passes.user_rules
-wengert.autodiff.forms wengert.autodiff.batch wengert.autodiff.vjp wengert.autodiff.jvp wengert.autodiff.split wengert.autodiff.transpose
-wengert.backends.xla.table wengert.backends.native.scalar wengert.backends.native.complex wengert.backends.native.shapes
+wengert.ir.passes.fission wengert.ir.passes.masks wengert.ir.passes.memory wengert.ir.passes.products wengert.ir.passes.simplify
+wengert.ir.passes.user_rules wengert.autodiff.forms wengert.autodiff.batch wengert.autodiff.vjp wengert.autodiff.jvp wengert.autodiff.split
+wengert.autodiff.transpose wengert.backends.xla.table wengert.backends.native.scalar wengert.backends.native.complex
+wengert.backends.native.shapes
 """.split()
 
 
