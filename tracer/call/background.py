@@ -20,7 +20,7 @@ from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
 from ..common import events, progress
-from ..common.errors import warn_fallback
+from ..common.errors import REFUSALS, warn_fallback
 from ..guards import isolation
 from ..guards.draw_sources import Draw
 from ..guards.guard import Guard, Read
@@ -75,18 +75,24 @@ class Background(SignatureEntry):
                 )
             except Untraced:
                 pass
-        if not self.numpy:
-            return self.waits(self.job(kinds, types, missing), leaves, given)
-        if isolation.is_answering():
+        if self.numpy and isolation.is_answering():
             return self.uncaptured(leaves, given)
-        return self.answered(self.job(kinds, types, missing), leaves, given)
+        job = self.job(kinds, types, missing)
+        if not self.numpy or differs_from_plain(job):
+            return self.waits(job, leaves, given)
+        return self.answered(job, leaves, given)
 
     def waits(self, job, leaves, given):
-        """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
+        """A call for which plain Python does not give what a program does, as with jax arrays: it waits for the
+        compiler."""
         forked.refuse_forked()
         with job.lock, events.making(self.compiled):
             if job.state is not READY:
-                job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
+                self.refuse_known(job.types)
+                try:
+                    job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
+                except REFUSALS as error:
+                    self.refuse(job.types, error)
                 progress.phase("compiling", job.version.func.count())
                 self.make(job)
                 job.state, job.waited = READY, 1
@@ -346,3 +352,9 @@ def refuse_functions(outs):
             isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))
         ):
             isolation.refuse(f"it returns or stores a {type(x).__name__}")
+
+
+def differs_from_plain(job):
+    """Whether plain Python gives other numbers than the program of a job, as far as is known before it is there."""
+    known = job.version is not None and job.version.differs_from_plain
+    return known or any(t.small for t in job.types) or rules.change_numbers(rules.in_force())

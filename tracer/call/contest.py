@@ -14,7 +14,6 @@ import time
 from ...backends import native
 from ...backends.xla import dispatch
 from ...ir.amounts import in_time
-from ...ir.passes.widen import has_small
 from ..common import events
 from ..common.frames import raises_for_user
 from ..guards.running_draws import DRAWN
@@ -151,7 +150,7 @@ def is_timed(version):
     """Whether a version takes as long in plain Python as its equations say: no loop goes on as the data ask."""
     if version.equations is not None or version.captured.outside.derives:  # of those from disk it is not known
         return False
-    if has_small(version.func):  # sums are rounded once where NumPy rounds each step
+    if version.differs_from_plain:
         return False
     return knows_trips(version)
 

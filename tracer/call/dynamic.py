@@ -98,7 +98,7 @@ class NewShapes(Generalising):
         if sibling is None:
             return False
         here.sizing = here.sizing or Sizing(sibling.func)
-        cost, eager = cost_of(sibling), not self.falls_back()
+        cost, eager = cost_of(sibling), not self.plain_serves(here)
         soon = here.sizing.ends_soon(sibling, full, cost)
         shape = tally(here, full)
         if (other := self.symbolic_set(types)) is not None and other is not self.current:
@@ -113,6 +113,10 @@ class NewShapes(Generalising):
         here.served[full] = here.shapes.pop(full)
         self.take_over(types, here)
         return soon
+
+    def plain_serves(self, here):
+        """Whether plain Python may answer new shapes: it gives what the programs of a set of traces give."""
+        return self.falls_back() and not here.differs_from_plain
 
     def refuse_axes(self, types):
         """Raise where `dynamic=` names axes that arrays have not."""
@@ -147,7 +151,7 @@ class NewShapes(Generalising):
             and compiled.dynamic is None
             and not compiled.patience.refused
             and not isolation.is_answering()
-            and self.falls_back()
+            and self.plain_serves(here)
             and self.learns()
             and differ_in_shape(types, sibling)
             and here.sizing.ends_soon(sibling, types, cost_of(sibling))
@@ -160,7 +164,7 @@ class NewShapes(Generalising):
             if (out := straight(*leaves, *new.here.gather())) is not MISS:
                 return out
         start = time.perf_counter()
-        if self.falls_back():
+        if self.plain_serves(new.here):
             try:
                 with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)

@@ -103,11 +103,11 @@ def mean_dtype(dtype):
 @implements(np.mean, method="mean")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     a, keepdims, where = traced(a), given(keepdims, False), given(where, True)
-    half = dtype is None and a.dtype == np.float16
+    half = dtype is None and (a.dtype == np.float16 or a.value.type.small)
     work = np.dtype(np.float32) if half else mean_dtype(a.dtype) if dtype is None else np.dtype(dtype)
     total = reduce(np.add, a, axis, work, out, keepdims, where=where)
     value = divided(total.value, count_of(a, axis, keepdims, where))
-    return give(cast_to(value, np.dtype(np.float16)) if half and out is None else value, out, "mean", like=total)
+    return give(cast_to(value, a.dtype) if half and out is None else value, out, "mean", like=total)
 
 
 def correction_of(ddof, correction):

@@ -264,7 +264,7 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     dtype = loop_with(ufunc, a, dtype, out)
     like = verdict(ufunc.accumulate, sample_of(a), axis, dtype)
     x, axis = cast_to(a.value, like.dtype), only_axis("accumulate", axis, a.ndim)
-    op = ACCUMULATED.get((ufunc, like.dtype.kind))
+    op = ACCUMULATED.get((ufunc, x.type.kind))
     if op is not None:
         value = op(x, axis=axis)
     else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...backends.numpy import LARGEST
 from ...backends.xla import dispatch, hosted
+from ...ir.passes.widen import has_small
 from ...ir.sticky import CHECKED
 from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
@@ -13,6 +14,7 @@ from ..common import pytree
 from ..common.errors import REFUSALS, Untold
 from ..common.frames import raises_for_user
 from ..guards.effects import store_all
+from ..rules import rules
 from ..values.acting import acts
 from ..values.status import Check, failure
 from . import relied
@@ -73,6 +75,12 @@ class Specialisation:
         self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
         self.weight = None  # (engine, bytes that it takes in memory as that, roughly), once they are asked for
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
+
+    @functools.cached_property
+    def differs_from_plain(self):
+        """Whether plain Python gives other numbers, by what is documented: of small floats, which NumPy rounds at each
+        step of a sum, or where rules of the user's that change numbers are in force."""
+        return has_small(self.func) or rules.change_numbers(self.rules)
 
     @functools.cached_property
     def decided(self):

@@ -23,6 +23,7 @@ class SpecialisationSet:
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
+        self.differs_from_plain = False  # whether any of them gives other numbers than plain Python
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
         self.shapes, self.served = {}, {}
@@ -130,6 +131,7 @@ class SpecialisationSet:
             self.choose_among(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
+        self.differs_from_plain |= version.differs_from_plain
         self.apart += [
             read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}
         ]

@@ -159,6 +159,11 @@ def applying(rules=None, exact=False):
     return Applying(families) if families else None
 
 
+def change_numbers(rules):
+    """Whether a program may give other numbers for these rules."""
+    return not all(r.family.exact for r in rules)
+
+
 def applied(func):
     """`func`, captured within the current trace, after the rules in force."""
     rules = applying(exact=ONLY_EXACT.get()) if in_force() else None

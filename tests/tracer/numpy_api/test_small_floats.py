@@ -188,6 +188,35 @@ def test_what_runs_them(falling_back, monkeypatch):
     assert "bfloat16" in f.plan(x).json()["traces"][0]["why"]
 
 
+SUMMED = {
+    "of the argument": (lambda x: x.sum(), BF),
+    "made inside": (lambda x: x.astype(BF).mean() * 1000, np.float32),
+    "running": (lambda x: np.cumsum(x)[-1], BF),
+    "accumulated": (lambda x: np.add.accumulate(x[None], axis=1)[0, -1], BF),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"dynamic": False}, {"engine": "numpy"}, {"whole": True}], ids=str)
+@pytest.mark.parametrize("name", SUMMED)
+def test_every_length_is_summed_alike(name, options, learning):
+    """Plain Python, which answers new shapes of other programs, rounds each step."""
+    (function, dtype), lengths = SUMMED[name], (1000, 1024, 500, 1000, 512, 1024, 768)
+    f = jit(function, **options)
+    got = [float(f(np.ones(n, dtype))) for n in lengths]
+    assert got == ([1000.0] * 7 if name == "made inside" else [*map(float, lengths)])
+
+
+def test_what_answers_before_the_compiler_has_finished(learning):
+    f = jit(lambda x: x.sum(), tier="background")
+    assert [float(f(np.ones(n, BF))) for n in (1000, 500, 1000)] == [1000.0, 500.0, 1000.0]
+
+
+def test_a_mean_is_rounded_once():
+    for d in SMALL:
+        quarters = np.full(1001, 0.25, d)
+        assert float(jit(np.mean)(quarters)) == 0.25 and float(jit(np.average)(quarters)) == 0.25
+
+
 def test_a_nan_is_found_where_it_is_born():
     f = jit(lambda x: np.log(x) * 2 + 1, debug="nan")
     with pytest.raises(FloatingPointError, match=r"np\.log\(x\) is nan|log is nan"):

@@ -138,6 +138,28 @@ def test_programs_follow_the_rules_in_force():
     assert np.isinf(f(big)) and f.explain().startswith("naive: 2 trace(s)")
 
 
+@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"dynamic": False}, {"engine": "numpy"}, {"tier": "background"}, {"whole": True}], ids=str)
+def test_every_length_is_answered_under_the_rules(options, learning):
+    """By plain Python, which answers new shapes of other programs, it would not be."""
+    with logsumexp():
+        f, g = jit(naive, **options), vmap(jit(naive, **options), ragged=True)
+        for n in (3, 4, 5, 3, 4, 1, 2, 7):
+            assert np.isclose(f(np.full(n, 1000.0)), 1000 + np.log(n)), n
+        assert np.isfinite(g([np.full(n, 1000.0) for n in (3, 4, 1, 2, 6)])).all()
+    assert np.isinf(f(np.full(9, 1000.0)))
+
+
+def test_a_function_that_is_refused_is_plain_python_under_rules_too(learning):
+    def refused(x):
+        return np.log(np.exp(x).sum()) + len(str(x[0]))
+
+    with logsumexp():
+        for options in ({}, {"tier": "background"}):
+            f = jit(refused, **options)
+            for n in (3, 4, 3):
+                assert np.isclose(f(np.ones(n)), refused(np.ones(n)))
+
+
 def test_explain_names_the_rule_and_its_line():
     with logsumexp() as made:
         f = jit(naive)
