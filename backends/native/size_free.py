@@ -107,8 +107,7 @@ class SizeFreeNest:
             raise Unalike("at one size more is taken for granted than at another")
         self.numbers = [fitted(found) for found in zip(*rows, strict=True)]
         if None in self.numbers:
-            found = [row[self.numbers.index(None)] for row in rows]
-            raise Unalike(f"a number hangs on the sizes in no way that is known: {found}")
+            raise Unalike("a number in the machine code of a loop hangs on the sizes in no way that is known")
         # threads are a matter of speed: where work is no expression of the sizes, most of it decides
         work = [n.work - UNLOCKED * ROW for n in nests]
         self.much = fitted(tuple(work)) or max(work)

@@ -129,7 +129,7 @@ def slot(words, k, found, fitted):
 def whole_slot(values, type, fitted, where):
     dim = fitted(tuple(values))
     if not isinstance(dim, Dim):
-        raise Unalike(f"a number hangs on the sizes in no way that is known: {where}, {values}")
+        raise Unalike("a number in the machine code of a loop hangs on the sizes in no way that is known")
     bits = int(type[1:])
     if not all(-(1 << (bits - 1)) <= v < 1 << (bits - 1) for v in values) or bits > 64:
         raise Unalike(f"a number that hangs on the sizes wraps: {where}")

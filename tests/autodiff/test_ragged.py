@@ -136,6 +136,8 @@ def test_a_new_length_is_no_new_batch():
 def test_a_list_without_the_word_is_a_container():
     a, b = RNG.normal(size=(3, 2)), RNG.normal(size=(3, 4))
     agree(vmap(lambda pair: pair[0].sum() + pair[1].sum())([a, b]), a.sum(1) + b.sum(1), 1e-12)
+    with pytest.raises(ValueError, match="mapped axes must be of one size"):  # before f meets a list
+        vmap(lambda x: x.mean(axis=0))([np.ones((2, 3)), np.ones((4, 3))])
     with pytest.raises(ValueError, match="mapped axes must be of one size") as raised:
         vmap(np.sum)([np.ones(3), np.ones(4)])
     assert "vmap(f, ragged=True)" in raised.value.__notes__[0]

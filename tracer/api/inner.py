@@ -34,6 +34,7 @@ class Inner:
                 stand_ins[i] = self.kind(i)
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
+        self.refuse_leaves()
         self.captured = capture(
             function,
             stand_ins,
@@ -50,6 +51,9 @@ class Inner:
         # shown: which result each leaf's value is, None where it is an object
         self.func, self.shown = with_shown(self.captured)
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
+
+    def refuse_leaves(self):
+        """Raise where leaves are none that the function can be run on."""
 
     def kind(self, i):
         """What leaf i is in the function."""

@@ -81,6 +81,9 @@ class MappedFunction(Inner):
             raise with_note(ValueError, message(text, locate(), RAGGED if self.holds_lists else None))
         return next(iter(sizes.values()))
 
+    def refuse_leaves(self):
+        self.size()  # before the function meets a list that was meant as examples
+
     def run(self):
         """Append the batched program -> [(value, whether it carries the mapped axis) a result leaf]."""
         captured, root, size = self.captured, current_trace().root, self.size()

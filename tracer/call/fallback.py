@@ -142,9 +142,9 @@ class Fallbacks:
 
     def refuse(self, types, error):
         """Raise an error that says why a call is not captured; where plain Python can answer it is remembered, and is
-        Refused."""
+        Refused, as it is where ints among the arguments need not be numbers of the program."""
         if not self.falls_back():
-            raise error
+            raise Refused(error) if self.promoted else error
         refused = Refused(error)
         if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
             self.refused[types] = refused

@@ -19,6 +19,9 @@ class Instead:
         if isinstance(why, NewShape):
             self.ask_shapes_first(why.here)
             return self.meanwhile(leaves, why, given)
+        if isinstance(why, Refused) and self.promoted and not self.falls_back():
+            self.compiled.keep_static(self)
+            return self.compiled.statically(self, leaves, given)
         if isinstance(why, Refused):
             self.ask_shapes_first(self.current)
             return self.refused_call(leaves, why, given)

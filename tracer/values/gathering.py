@@ -115,7 +115,7 @@ def index_value(k, n, axis):
             raise not_an_index(type(k) is not TracedScalar, f", got {k.type}", "Convert with x.astype(int).")
         return normalized_index(k.value, n, axis)
     is_array, k = isinstance(k, np.ndarray), np.asarray(k)
-    if k.size == 0:
+    if k.size == 0 and not is_array:
         k = k.astype(INDEX)
     if k.dtype.kind not in "iu":
         raise not_an_index(is_array, f", got {k.dtype}")

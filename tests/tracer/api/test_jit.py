@@ -257,6 +257,24 @@ def test_static_arguments_are_part_of_the_key():
     assert "n keeps changing" in f.explain() and "new static value mode='shift' (was 'scale')" in f.explain()
 
 
+def grid(a, n):
+    x = np.linspace(0, 1, n)
+    return np.exp(a * x).sum() / n
+
+
+def lagged(x, n):
+    return (x[n:] * x[: len(x) - n]).sum() + np.arange(n) * x.sum()
+
+
+def test_an_int_that_a_program_cannot_take_as_a_number_is_known(learning):
+    """An int that keeps changing is a number of the program; where that leads nowhere, and plain Python has no answer, it is known again."""
+    f, g = jit(grid, whole=True), jit(lagged, whole=True)
+    for n in [*range(3, 24), 5, 30]:
+        np.testing.assert_allclose(f(0.5, n), grid(0.5, n))
+    for size, n in ((5, 1), (5, 2), (5, 3), (4, 1), (2, 2), (3, 2), (2, 3), (7, 6), (5, 2)):
+        agree(g(np.arange(size) + 1.0, n), lagged(np.arange(size) + 1.0, n)) if n <= size else None
+
+
 NOON = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
 EAST = datetime.timezone(datetime.timedelta(hours=5))
 EQUAL = {

@@ -38,6 +38,9 @@ x[0, 0, 0, 0]  # IndexError
 x[[0], [0], [0], [0]]  # IndexError
 x["a"]  # IndexError
 x[[0.5]]  # IndexError
+x[np.zeros(0)]  # IndexError
+x[0, np.zeros((0, 2))]  # IndexError
+x[np.zeros(0, int)], x[0, np.zeros((0, 2), int)]
 x[0.0:, 0.0]  # IndexError
 x[0.0:, 0]  # TypeError
 """

@@ -138,7 +138,10 @@ def test_programs_follow_the_rules_in_force():
     assert np.isinf(f(big)) and f.explain().startswith("naive: 2 trace(s)")
 
 
-@pytest.mark.parametrize("options", [{}, {"dynamic": True}, {"dynamic": False}, {"engine": "numpy"}, {"tier": "background"}, {"whole": True}], ids=str)
+OPTIONS = {}, {"dynamic": True}, {"dynamic": False}, {"engine": "numpy"}, {"tier": "background"}, {"whole": True}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_every_length_is_answered_under_the_rules(options, learning):
     """By plain Python, which answers new shapes of other programs, it would not be."""
     with logsumexp():
