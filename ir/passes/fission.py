@@ -24,7 +24,7 @@ from ..trips import START, Trips, is_turned, reshaped
 OUTER = 1 << 13
 # elements of an invariant from which its products with parts are one; measured by benchmarks/gates.py
 MATRIX = 1 << 10
-SHARE = 4  # bound: how many times larger than what is kept in rows for it is a product, or an invariant, worth it
+FEW = 16  # bound: elements of a product that is as well added in the loop
 # bound: what is kept for all trips at once may be so many times as large as the largest array that the loop has anyway
 ROOM = 4
 
@@ -61,12 +61,12 @@ class Fission:
     """What of a loop of these attributes and operands may be one product each.
 
     sums: {place of a carried value: {equation of a trip: the OuterProduct that it adds to the value or takes away}};
-    before: the products of an invariant, {result: equation}.
+    before: the products of an invariant, {result: equation}; kept: the factors that are kept in rows.
     """
 
     def __init__(self, attrs, operands, wanted):
         self.attrs, self.body, self.trips = attrs, attrs["body"], attrs["trips"]
-        self.sums, self.before = {}, {}
+        self.sums, self.before, self.kept = {}, {}, set()
         if attrs["test"] is not None or (self.trips or 0) < 2 or not any(map(multiplies, self.body.eqns)):
             return
         self.invariants, self.state = groups(operands, **attrs)[1:]
@@ -110,7 +110,7 @@ class Fission:
         if None in found or [f for _, f in found].count(True) != 1:
             return False
         part, fixed = sorted((x for x, _ in zip(eqn.operands, found)), key=lambda x: not self.all.get(x)[1])
-        least = max(MATRIX, SHARE * (part.type.size + eqn.results[0].type.size))
+        least = max(MATRIX, part.type.size + eqn.results[0].type.size)
         return fixed.type.kind in "fc" and fixed.type.size >= least
 
     def adding(self, k):
@@ -120,10 +120,9 @@ class Fission:
         for eqn, term in self.terms(k):
             product = OuterProduct.of(term, self.reads)
             if product is not None and product.pays(self.trips):
-                need = sum(self.trips * x.type.size for x, scales in product.operands if not self.known(x, scales))
-                if need <= self.room:
-                    self.room -= need
-                    found[eqn] = product
+                kept = {factor for factor in product.operands if self.known(*factor) is None} | self.kept
+                if self.trips * sum(x.type.size for x, _ in kept) <= self.room:
+                    self.kept, found[eqn] = kept, product
         return found
 
     def terms(self, k):
@@ -236,10 +235,10 @@ class OuterProduct:
         return cls(term, with_scales(operands, scales), shapes, ((), ()), ((), ()), axes[0] + axes[1], eqns)
 
     def pays(self, trips):
-        """Whether it is much more than what it is made of, and that of all trips large."""
+        """Whether it is more than what it is made of, and that of all trips large."""
         made, rows = self.term.type.size, sum(map(math.prod, self.shapes))
         contracted = math.prod(self.shapes[0][a] for a in self.contract[0])
-        return made >= SHARE * rows and trips * made * contracted >= OUTER
+        return made >= max(rows, FEW) and trips * made * contracted >= OUTER
 
     def of_all_trips(self, x, y):
         """The sum over all trips, of the factors of all trips: these are one more axis that is contracted."""
