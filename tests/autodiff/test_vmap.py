@@ -135,4 +135,4 @@ def test_each_lane_draws_its_own_numbers():
 
 def test_what_an_example_has_not_is_told_in_pythons_words():
     with pytest.raises(AttributeError, match="'list' object has no attribute 'sum'"):
-        vmap(lambda x: x.sum())([np.zeros(3), np.zeros(2)])
+        vmap(lambda x: x.sum())([np.zeros(3), np.zeros(3)])
