@@ -97,10 +97,11 @@ class Fission:
             self.all = Trips(self.outside, body, given, known, self.trips, self.room, {})
             for eqn in body.eqns:
                 if eqn.op is dot_general:
+                    z = eqn.results[0]
                     if self.is_before(eqn):
                         self.all.run(eqn)
-                        if self.all.get(eqn.results[0]) is not None:
-                            self.before[eqn.results[0]] = eqn
+                        if self.all.get(z) is not None:
+                            self.before[z], self.room = eqn, self.room - self.trips * z.type.size
                 elif eqn.op.cost <= Cost.DIVISION:
                     self.all.run(eqn)
 
@@ -111,7 +112,8 @@ class Fission:
             return False
         part, fixed = sorted((x for x, _ in zip(eqn.operands, found)), key=lambda x: not self.all.get(x)[1])
         least = max(MATRIX, part.type.size + eqn.results[0].type.size)
-        return fixed.type.kind in "fc" and fixed.type.size >= least
+        fits = self.trips * eqn.results[0].type.size <= self.room
+        return fits and fixed.type.kind in "fc" and fixed.type.size >= least
 
     def adding(self, k):
         """{equation of a trip: the OuterProduct that it adds to the carried value at k, or takes away}, if nothing else
