@@ -11,15 +11,16 @@ from .contractions import CONTRACTIONS
 from .control import CHOICES, CONTROL
 from .fold import FOLD
 from .layout import LAYOUT
+from .parts import PARTS
 from .stability import STABILITY
 from .sums import SUMS
 from .systems import SYSTEMS
 from .windows import WINDOWS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTRACTIONS + SYSTEMS + WINDOWS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTRACTIONS + PARTS + SYSTEMS + WINDOWS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
 __all__ = [
-    "ALGEBRA", "CHOICES", "CONTRACTIONS", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS",
-    "WINDOWS",
+    "ALGEBRA", "CHOICES", "CONTRACTIONS", "CONTROL", "EXACT", "FOLD", "LAYOUT", "PARTS", "RULES", "STABILITY", "SUMS",
+    "SYSTEMS", "WINDOWS",
 ]
