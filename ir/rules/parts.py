@@ -30,7 +30,8 @@ def cut(x, parts):
     return slice_(x, start=start, stop=stop, stride=stride)
 
 
-def lengths(start, stop, stride):
+def slice_shape(start, stop, stride):
+    """The sizes of what lies between, axis by axis."""
     return [len(range(*ends)) for ends in zip(start, stop, stride, strict=True)]
 
 
@@ -50,7 +51,7 @@ def part_of_product(x, y, c, b, s, t, d):
     free = [without(c[k] + b[k], v.type.ndim) for k, v in enumerate((x, y))]
     batch = len(b[0])
     shape = [v.type.shape[i] for v, axes in ((x, b[0] + free[0]), (y, free[1])) for i in axes]
-    left = lengths(s, t, d)
+    left = slice_shape(s, t, d)
     one = any(m == 1 < n for m, n in zip(left, shape, strict=True))
     # by how much it is narrowed is no matter of sizes that may change; that one place of several is read is none
     if not one and (OF_ALL_SIZES.get() or math.prod(left) > SHARE * math.prod(shape)):
@@ -83,7 +84,7 @@ def diagonal_of_product(x, y, c, q, s, t, d):
     if not n or d[0] != n + 1:
         return None
     row, column = divmod(s[0], n)
-    (length,) = lengths(s, t, d)
+    (length,) = slice_shape(s, t, d)
     if row and column or length > min(m - row, n - column):
         return None
     return dot_general(
