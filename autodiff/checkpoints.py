@@ -19,8 +19,9 @@ from ..ir.core import Builder, Lit, zeros_like
 from ..ir.ops.control import COUNTER, loop, region
 from ..ir.ops.elementwise import add, and_, eq, lt, minimum, mul, quotient, select, sub
 from ..ir.ops.flow import apart
+from ..ir.ops.shape import element_at, with_element
 from .split import weight
-from .tape import ONE, ZERO, backwards, empty, hints_of, read_slot, split_by_counts, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, split_by_counts, types_of
 
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
 # bytes that straight-line programs may keep (`stretches`); None: all they read
@@ -164,7 +165,7 @@ class Checkpointed:
         """Every other snapshot moved up where there is no more room."""
 
         def move(k, *xs):
-            return tuple(write_slot(s, read_slot(s, mul(k, 2)), k) for s in xs)
+            return tuple(with_element(s, element_at(s, mul(k, 2)), k) for s in xs)
 
         half = select(full, Lit(self.shots // 2, COUNTER), ZERO)
         return loop(half, *shots, body=region(move, [COUNTER, *types_of(*shots)], "thinned"), carried=len(shots))
@@ -179,7 +180,7 @@ class Checkpointed:
                 full = eq(held, self.shots)
                 shots = self.thinned(shots, full)
                 held, apart_ = select(full, Lit(self.shots // 2, COUNTER), held), select(full, mul(apart_, 2), apart_)
-            shots = [write_slot(s, x, held) for s, x in zip(shots, state)]
+            shots = [with_element(s, x, held) for s, x in zip(shots, state)]
             i, *state = self.stretch(i, apart_, limit, invariants, state)
             return (i, add(held, ONE), apart_, *state, *shots)
 
@@ -227,7 +228,7 @@ class Checkpointed:
             trips = minimum(chunk, sub(count, start))
             slot = quotient(start, distance)
             at = mul(slot, distance)
-            state = run_trips(self.body, at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
+            state = run_trips(self.body, at, sub(start, at), invariants, [element_at(s, slot) for s in shots])
             stacks = self.residuals(start, trips, invariants, state)
             return tuple(
                 backwards(
@@ -250,7 +251,7 @@ class Checkpointed:
             results, saved = half.append_early(
                 Builder.current(), dict(zip(primal, (add(start, k), *inv, *now), strict=True))
             )
-            return (*results, *(write_slot(s, x, k) for s, x in zip(full, saved, strict=True)))
+            return (*results, *(with_element(s, x, k) for s, x in zip(full, saved, strict=True)))
 
         xs = (start, *invariants, *state, *(empty(x.type, self.chunk) for x in half.saved))
         body = region(forward, [COUNTER, *types_of(*xs)], self.body.name)

@@ -10,6 +10,7 @@ from ..ir.core import Builder, Lit, effectful, zeros_like
 from ..ir.ops.control import COUNTER, groups, loop, region
 from ..ir.ops.elementwise import add, lt, select
 from ..ir.ops.reduction import reduce_or
+from ..ir.ops.shape import with_element
 from ..ir.source import hint_name
 from . import checkpoints, remat, undo_log
 from .batch import BATCH, spread
@@ -17,7 +18,7 @@ from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import add_tangents, joint
 from .jvp import jvp
 from .split import Split, weight
-from .tape import ONE, ZERO, backwards, empty, hints_of, split_by_counts, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, split_by_counts, types_of
 from .vjp import activity, useful, vjp
 
 
@@ -150,7 +151,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         return (
             *results,
             *([add(i, ONE)] if counting else []),
-            *(write_slot(s, x, i) for s, x in zip(full, saved, strict=True)),
+            *(with_element(s, x, i) for s, x in zip(full, saved, strict=True)),
         )
 
     now = (*state, *([ZERO] if counting else []), *stacks)

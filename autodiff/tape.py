@@ -4,7 +4,7 @@ first."""
 from ..ir.core import Builder, Lit, zeros_like
 from ..ir.ops.control import COUNTER, loop, region
 from ..ir.ops.elementwise import add, sub
-from ..ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
+from ..ir.ops.shape import element_at
 from .control import place, where
 
 ZERO, ONE = Lit(0, COUNTER), Lit(1, COUNTER)
@@ -30,18 +30,6 @@ def hints_of(params):
 def empty(t, depth):
     """A stack of `depth` slots for values of type t."""
     return Lit(0, t.like((depth, *t.shape)))
-
-
-def read_slot(stack, i):
-    """Entry i of a stack."""
-    rank = stack.type.ndim
-    row = dynamic_slice(stack, i, *(ZERO for _ in range(rank - 1)), sizes=(1, *stack.type.shape[1:]))
-    return reshape(row, shape=stack.type.shape[1:])
-
-
-def write_slot(stack, x, i):
-    """`stack` with x as its entry i."""
-    return dynamic_update_slice(stack, reshape(x, shape=(1, *x.type.shape)), i, *(ZERO for _ in range(x.type.ndim)))
 
 
 def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None, totals=None, bound=None, left=()):
@@ -74,7 +62,7 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
         if full or func.params[0] in half.reads:
             i = sub(sub(final[0], ONE) if final else Lit(trips - 1, COUNTER), k)
             env[func.params[0]] = add(offset[0], i) if offset else i
-            env.update({x: read_slot(s, i) for x, s in zip(half.saved, full, strict=True)})
+            env.update({x: element_at(s, i) for x, s in zip(half.saved, full, strict=True)})
         env.update(zip((c.end for c in kept), arrays, strict=True))
         out = half.append_late(Builder.current(), env)
         return (*(out[a] for a in added), *out[len(needs_inv) :], *(env[c.start] for c in kept))

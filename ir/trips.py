@@ -1,6 +1,7 @@
 """What a loop body computes from its counter and its invariants, for all trips at once: values with the trips as one
 more axis, in front."""
 
+from .affine import Affine
 from .core import Lit
 from .ops.control import COUNTER
 from .ops.linalg import dot_general
@@ -43,6 +44,17 @@ class TripPart:
             and other.there
             and (self.line(), self.starts, self.sizes) == (other.line(), other.starts, other.sizes)
         )
+
+
+def known_counters(body, trips):
+    """The Affine of the counter of a loop body, and of what it computes of that."""
+    known = Affine()
+    known.counter(body.params[0], Lit(trips, COUNTER))
+    for eqn in body.eqns:
+        for r in eqn.results:
+            if r.type is COUNTER:
+                known.form(r)  # now, one equation at a time, so that no chain of them is long
+    return known
 
 
 class Trips:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..core import Constant
+from ..core import Constant, Lit
 from ..op import Cost, case, op, require
 from ..types import Tensor, type_of
 
@@ -228,10 +228,11 @@ def dynamic_update_slice(x, u, *starts):
 
 
 def element_at(v, i):
-    """Appends v[i] of a v with one axis."""
-    return reshape(dynamic_slice(v, i, sizes=(1,)), shape=())
+    """Appends v[i], along the first axis."""
+    rest = v.type.shape[1:]
+    return reshape(dynamic_slice(v, i, *([Lit(0, i.type)] * len(rest)), sizes=(1, *rest)), shape=rest)
 
 
 def with_element(v, x, i):
-    """Appends v with x for v[i]."""
-    return dynamic_update_slice(v, reshape(x, shape=(1,)), i)
+    """Appends v with x for v[i], along the first axis."""
+    return dynamic_update_slice(v, reshape(x, shape=(1, *x.type.shape)), i, *([Lit(0, i.type)] * x.type.ndim))

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 
-from ..affine import Affine
 from ..core import Builder, Func, Lit, Value, has
 from ..op import Cost
-from ..ops.control import COUNTER, groups, loop
+from ..ops.control import groups, loop
 from ..ops.elementwise import add, div, mul, sub
 from ..ops.linalg import dot_general
-from ..ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape, reverse, transpose
+from ..ops.shape import broadcast, element_at, reverse, transpose, with_element
 from ..pattern import made_by
 from ..rewrite import is_live, readers
 from ..setting import OF_ALL_SIZES
-from ..trips import START, Trips, is_turned, reshaped
+from ..trips import Trips, is_turned, known_counters, reshaped
 
 # multiplications of all trips from which products that are added up are one; measured by benchmarks/gates.py
 OUTER = 1 << 13
@@ -61,12 +60,12 @@ class Fission:
     """What of a loop of these attributes and operands may be one product each.
 
     sums: {place of a carried value: {equation of a trip: the OuterProduct that it adds to the value or takes away}};
-    before: the products of an invariant, {result: equation}; kept: the factors that are kept in rows.
+    before: the products of an invariant; kept: the factors that are kept in rows.
     """
 
     def __init__(self, attrs, operands, wanted):
         self.attrs, self.body, self.trips = attrs, attrs["body"], attrs["trips"]
-        self.sums, self.before, self.kept = {}, {}, set()
+        self.sums, self.before, self.kept = {}, [], set()
         if attrs["test"] is not None or (self.trips or 0) < 2 or not any(map(multiplies, self.body.eqns)):
             return
         self.invariants, self.state = groups(operands, **attrs)[1:]
@@ -75,8 +74,7 @@ class Fission:
         self.room = ROOM * max(x.type.size for x in operands)
         self.find_trips()
         for k, w in enumerate(wanted):
-            adding = self.adding(k) if w else []
-            if adding:
+            if w and (adding := self.adding(k)):
                 self.sums[k] = adding
 
     def pays(self):
@@ -85,8 +83,7 @@ class Fission:
     def find_trips(self):
         """Compute for all trips, in a builder of its own, what costs little of what the counter picks, and the products
         with it."""
-        body, known = self.body, Affine()
-        known.counter(body.params[0], Lit(self.trips, COUNTER))
+        body, known = self.body, known_counters(self.body, self.trips)
         self.outside = Builder("all_trips")
         self.inputs = [x for x in self.invariants if not isinstance(x, Lit)]
         given = {
@@ -101,7 +98,8 @@ class Fission:
                     if self.is_before(eqn):
                         self.all.run(eqn)
                         if self.all.get(z) is not None:
-                            self.before[z], self.room = eqn, self.room - self.trips * z.type.size
+                            self.before.append(z)
+                            self.room -= self.trips * z.type.size
                 elif eqn.op.cost <= Cost.DIVISION:
                     self.all.run(eqn)
 
@@ -110,7 +108,7 @@ class Fission:
         found = [self.all.get(x) for x in eqn.operands]
         if None in found or [f for _, f in found].count(True) != 1:
             return False
-        part, fixed = sorted((x for x, _ in zip(eqn.operands, found)), key=lambda x: not self.all.get(x)[1])
+        part, fixed = eqn.operands if found[0][1] else eqn.operands[::-1]
         least = max(MATRIX, part.type.size + eqn.results[0].type.size)
         fits = self.trips * eqn.results[0].type.size <= self.room
         return fits and fixed.type.kind in "fc" and fixed.type.size >= least
@@ -183,12 +181,12 @@ class Fission:
                     env[eqn.results[0]] = env.get(rest, rest)
                 elif eqn.results and eqn.results[0] in picked:
                     inner.source = eqn.source
-                    env[eqn.results[0]] = row_of(picked[eqn.results[0]], env[body.params[0]])
+                    env[eqn.results[0]] = element_at(picked[eqn.results[0]], env[body.params[0]])
                 elif eqn not in dropped:
                     inner.replay(eqn, env)
             inner.source = build.source
             place = sub(self.trips - 1, env[body.params[0]]) if backwards else env[body.params[0]]
-            stores = [with_row(s, times_numbers(x, scales, env), place) for s, (x, scales) in zip(stores, kept)]
+            stores = [with_element(s, times_numbers(x, scales, env), place) for s, (x, scales) in zip(stores, kept)]
             new = inner.finish((*(env.get(r, r) for r in body.results), *stores))
         attrs = self.attrs | {"body": new, "carried": len(self.state) + len(kept)}
         given = (*self.invariants, *before.values(), *self.state, *(Lit(0, t) for t in stacks))
@@ -302,14 +300,3 @@ def times_numbers(x, scales, env):
         literal = isinstance(number, Lit)
         x = op(x, Lit(number.value, x.type) if literal else broadcast(number, shape=x.type.shape, dims=()))
     return x
-
-
-def row_of(x, k):
-    """Row k of x."""
-    rest = x.type.shape[1:]
-    return reshaped(dynamic_slice(x, k, *(START for _ in rest), sizes=(1, *rest)), rest)
-
-
-def with_row(x, row, k):
-    """x with another row k."""
-    return dynamic_update_slice(x, reshape(row, shape=(1, *row.type.shape)), k, *(START for _ in row.type.shape))

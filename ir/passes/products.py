@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..affine import Affine
 from ..core import Builder, Func, Lit, Value, has
-from ..ops.control import COUNTER, TRUTH, groups, loop
+from ..ops.control import TRUTH, groups, loop
 from ..ops.elementwise import and_, ge, select
 from ..ops.linalg import dot_general
 from ..ops.shape import broadcast, dynamic_slice, dynamic_update_slice, pad, reshape, reverse
 from ..rewrite import is_live, readers
-from ..trips import TripPart, Trips, from_front, reshaped
+from ..trips import TripPart, Trips, from_front, known_counters, reshaped
 from .loops import carried, needed
 
 # elements of a product from which one product is sought; below, a loop is as good; re-measured by benchmarks/tune.py
@@ -67,12 +66,7 @@ def at_once(build, attrs, operands, wanted, results):
     body, n = attrs["body"], attrs["trips"]
     if attrs["test"] is not None or n is None or n < 2 or not any(eqn.op is dot_general for eqn in body.eqns):
         return {}
-    first, known = 1 + len(groups(operands, **attrs)[1]), Affine()
-    known.counter(body.params[0], Lit(n, COUNTER))
-    for eqn in body.eqns:
-        for r in eqn.results:
-            if r.type is COUNTER:
-                known.form(r)  # now, one equation at a time, so that no chain of them is long
+    first, known = 1 + len(groups(operands, **attrs)[1]), known_counters(body, n)
     found = {
         k: stores(body.params[first + k], body.results[k], known, body.params[0], n) for k, w in enumerate(wanted) if w
     }

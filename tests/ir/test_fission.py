@@ -1,4 +1,5 @@
-"""Products of all trips of a loop as one before it or behind it: random loops in whole numbers, functions against NumPy and finite differences."""
+"""Products of all trips of a loop as one before it or behind it: random loops in whole numbers, functions against NumPy,
+gradients against those of loops left as they stand."""
 
 import numpy as np
 import pytest

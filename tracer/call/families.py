@@ -365,7 +365,7 @@ class Generalising:
 
     def may_be_generalised(self, here):
         """Whether a family may be looked for at the next call that none answers."""
-        eager = not self.falls_back() or self.compiled.dynamic is not None
+        eager = not self.plain_serves(here) or self.compiled.dynamic is not None
         cost = warm_trace_cost(here, here.versions[-1])
         return may_be_family(here) and here.sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager)
 

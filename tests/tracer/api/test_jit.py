@@ -271,8 +271,8 @@ def test_an_int_that_a_program_cannot_take_as_a_number_is_known(learning):
     f, g = jit(grid, whole=True), jit(lagged, whole=True)
     for n in [*range(3, 24), 5, 30]:
         np.testing.assert_allclose(f(0.5, n), grid(0.5, n))
-    for size, n in ((5, 1), (5, 2), (5, 3), (4, 1), (2, 2), (3, 2), (2, 3), (7, 6), (5, 2)):
-        agree(g(np.arange(size) + 1.0, n), lagged(np.arange(size) + 1.0, n)) if n <= size else None
+    for size, n in ((5, 1), (5, 2), (5, 3), (4, 1), (2, 2), (3, 2), (7, 6), (5, 2)):
+        agree(g(np.arange(size) + 1.0, n), lagged(np.arange(size) + 1.0, n))
 
 
 NOON = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
