@@ -20,6 +20,7 @@ from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
+NEST = "wengert_nest_"  # how the names of nests begin
 LOADED = 128  # bound: modules that one linker loads
 LOCK = threading.RLock()
 ENGINES = weakref.WeakValueDictionary()  # name of machine code -> a MachineCode that somebody has
@@ -126,9 +127,14 @@ def address(text, function):
     return found.address(function), found.name
 
 
+def known_code(name):
+    """The MachineCode of a name, None where nobody has it."""
+    return ENGINES.get(name)
+
+
 def object_file(name):
     """Machine code of this process as an object file, None where nobody has it."""
-    found = ENGINES.get(name)
+    found = known_code(name)
     return OBJECTS.get(name) if found is None else found.data
 
 
@@ -215,4 +221,4 @@ def object_name(text):
     llvm, target = machine()
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     parts = text, target.triple, str(target.target_data), processor, str(llvm.llvm_version_info)
-    return f"nest-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+    return f"{NEST}{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}"

@@ -1,18 +1,16 @@
-"""XLA's foreign functions: the call frame that a handler reads, and its registration under a name of its content.
+"""XLA's foreign functions: whether they can be used here, and the call frame that a nest is run on.
 
-The structures are those of xla/ffi/api/c_api.h, as `values/layout.py` finds them in the header of the jaxlib that is
+The structures are those of xla/ffi/api/c_api.h, as `layout.py` finds them in the header of the jaxlib that is
 installed.
 """
 
-import ctypes
 import functools
-import hashlib
 import pathlib
 import sys
 
 import jax
 
-from .build import INSTALLED, LOCK, OLDEST, address
+from .build import INSTALLED, OLDEST
 from .build import version as llvmlite
 from .layout import FIELDS, Header, unknown
 
@@ -20,48 +18,6 @@ FRAME = FIELDS["CallFrame"]
 # the arrays of buffers in the frame
 ARGUMENTS, RESULTS = FRAME["args"] + FIELDS["Args"]["args"], FRAME["rets"] + FIELDS["Rets"]["rets"]
 DATA = FIELDS["Buffer"]["data"]
-
-HANDLER = """
-define ptr @handler(ptr %frame) {{
-entry:
-  %place = getelementptr i8, ptr %frame, i64 8
-  br label %look
-look:
-  %at = phi ptr [ %place, %entry ], [ %next, %other ]
-  %extension = load ptr, ptr %at
-  %none = icmp eq ptr %extension, null
-  br i1 %none, label %stage, label %known
-known:
-  %kind_at = getelementptr i8, ptr %extension, i64 8
-  %kind = load i32, ptr %kind_at
-  %asked = icmp eq i32 %kind, 1
-  %next = getelementptr i8, ptr %extension, i64 16
-  br i1 %asked, label %metadata, label %other
-other:
-  br label %look
-metadata:
-  %there = getelementptr i8, ptr %extension, i64 24
-  %told = load ptr, ptr %there
-  %major = getelementptr i8, ptr %told, i64 24
-  store i32 {major}, ptr %major
-  %minor = getelementptr i8, ptr %told, i64 28
-  store i32 {minor}, ptr %minor
-  %traits = getelementptr i8, ptr %told, i64 32
-  store i32 0, ptr %traits
-  ret ptr null
-stage:
-  %stage_at = getelementptr i8, ptr %frame, i64 32
-  %now = load i32, ptr %stage_at
-  %execute = icmp eq i32 %now, 3
-  br i1 %execute, label %run, label %done
-run:
-{loads}
-{then}
-done:
-  ret ptr null
-}}
-"""
-
 
 @functools.cache
 def header():
@@ -91,9 +47,19 @@ def refusal():
     return None if what is None else f"XLA's foreign functions are laid out in a way that is not known ({what})"
 
 
-def handler(buffers, long=False, then=None):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes;
-    long: it hears signals.
+EXECUTE = """
+define ptr @execute(ptr %frame) {{
+{loads}
+{then}
+done:
+  ret ptr null
+}}
+"""
+
+
+def execute(buffers, long=False, then=None):
+    """The function that calls @nest on a call frame. buffers: ("argument" or "result", position), one for each pointer
+    that it takes; long: it hears signals.
 
     then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
     """
@@ -105,9 +71,8 @@ def handler(buffers, long=False, then=None):
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
     then = then or (HEARS.format(given=given) + FAIL if long else f"  call void @nest({given})\n  br label %done")
-    major, minor = version()
     said = message("wengert: interrupted") if long else ""
-    return said + HANDLER.format(major=major, minor=minor, loads="\n".join(lines), then=then)
+    return said + EXECUTE.format(loads="\n".join(lines), then=then)
 
 
 # XLA_FFI_Error_Create is the first function in XLA_FFI_Api; 9 is XLA_FFI_Error_Code_FAILED_PRECONDITION
@@ -143,20 +108,3 @@ stopped:
 def message(text):
     """What `FAIL` says."""
     return f'@message = private constant [{len(text) + 1} x i8] c"{text}\\00"\n'
-
-
-TARGETS = "wengert_nest_"  # how their names begin
-REGISTERED = set()  # names of targets
-
-
-def target(text):
-    """The name under which XLA calls the handler of a module; compiled and registered once."""
-    name = f"{TARGETS}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    with LOCK:
-        found, _ = address(text, "handler")
-        if name not in REGISTERED:
-            jax.ffi.register_ffi_target(
-                name, jax.ffi.pycapsule(ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(found)), platform="cpu"
-            )
-            REGISTERED.add(name)
-    return name

@@ -9,18 +9,33 @@ import re
 
 SIZES = {"size_t": 8, "int64_t": 8, "int32_t": 4, "uint32_t": 4, "int": 4}
 FIELDS = {
-    "CallFrame": {"struct_size": 0, "extension_start": 8, "api": 16, "stage": 32, "args": 40, "rets": 80},
     "Args": {"struct_size": 0, "size": 16, "args": 32},
     "Rets": {"struct_size": 0, "size": 16, "rets": 32},
+    "Attrs": {"struct_size": 0, "size": 16, "attrs": 40},
+    "ByteSpan": {"ptr": 0, "len": 8},
     "Buffer": {"struct_size": 0, "dtype": 16, "data": 24},
     "Metadata_Extension": {"extension_base": 0, "metadata": 24},
-    "Metadata": {"struct_size": 0, "api_version": 8, "traits": 32},
+    "Metadata": {"struct_size": 0, "api_version": 8, "traits": 32, "state_type_id": 40},
     "Api_Version": {"struct_size": 0, "extension_start": 8, "major_version": 16, "minor_version": 20},
     "Api": {"struct_size": 0, "XLA_FFI_Error_Create": 48},
+    "TypeId": {"type_id": 0},
+    "TypeInfo": {"struct_size": 0, "extension_start": 8, "deleter": 16},
     "Error_Create_Args": {"struct_size": 0, "extension_start": 8, "message": 16, "errc": 24},
+    "CallFrame": {
+        "struct_size": 0, "extension_start": 8, "api": 16, "ctx": 24, "stage": 32, "args": 40, "rets": 80, "attrs": 120,
+    },
+}
+# those that versions lay out differently, each with a field more than the other, and which of theirs are written
+ANYWHERE = {
+    "Api": ("XLA_FFI_State_Set", "XLA_FFI_State_Get"),
+    "State_Set_Args": ("struct_size", "extension_start", "ctx", "type_id", "state"),
+    "State_Get_Args": ("struct_size", "extension_start", "ctx", "type_id", "state"),
 }
 EXTENSION = {"struct_size": 0, "type": 8, "next": 16}  # whatever its name is: versions rename it
-NUMBERS = {"ExecutionStage_EXECUTE": 3, "Extension_Metadata": 1, "Error_Code_FAILED_PRECONDITION": 9}
+NUMBERS = {
+    "ExecutionStage_INSTANTIATE": 0, "ExecutionStage_EXECUTE": 3, "AttrType_STRING": 4,
+    "Extension_Metadata": 1, "Error_Code_FAILED_PRECONDITION": 9,
+}  # fmt: skip
 
 
 class UnknownLayout(Exception):
@@ -56,11 +71,11 @@ class Header:
             raise UnknownLayout(f"no {struct}")
         at, found = 0, {}
         for declared in filter(None, map(str.strip, self.structs[struct].split(";"))):
-            function = re.fullmatch(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\)", declared)
+            function = re.fullmatch(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\)|void \(\*(\w+)\)\([\w\s*]*\)", declared)
             plain = re.fullmatch(r"([\w\s*]*[\s*])(\w+)", declared)
             if not (function or plain):
                 raise UnknownLayout(f"{struct}: {declared}")
-            kind, name = (f"{function[1]}*", function[1]) if function else plain.groups()
+            kind, name = ("void*", function[1] or function[2]) if function else plain.groups()
             size, alignment = self.size(kind)
             at += -at % alignment
             found[name] = at, kind
@@ -101,6 +116,10 @@ def unknown(text):
             for name, offset in fields.items():
                 if name not in found or found[name][0] != offset:
                     return f"{struct}.{name}"
+        for struct, names in ANYWHERE.items():
+            missing = [name for name in names if name not in header.fields(struct)]
+            if missing:
+                return f"{struct}.{missing[0]}"
     except UnknownLayout as why:
         return str(why)
     return next((name for name, n in NUMBERS.items() if header.numbers.get(name) != n), None)

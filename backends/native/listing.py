@@ -2,7 +2,8 @@
 
 from ...ir.ops.control import loop
 from .build import LOCK, machine
-from .ffi import refusal, target
+from .ffi import refusal
+from .instances import registered
 from .legal import ending, taken
 
 
@@ -26,7 +27,7 @@ def outermost_nests(func, least, regions):
 
 def target_name(nest):
     """The name by which XLA calls a nest."""
-    return target(nest.text())
+    return registered(nest.text())
 
 
 def assembly(nest):

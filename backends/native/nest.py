@@ -8,7 +8,7 @@ from .code import UNROLL, Code, IndexForm, llvm_literal, memory_type
 from .control import copy
 from .debug_lines import DebugMetadata, asked_for, nest_place
 from .early_exit import EarlyExit
-from .ffi import handler
+from .ffi import execute
 from .interrupts import POSTPONED, Interrupts
 from .interrupts import TEXT as HEARD
 from .region import RegionEmitter, supported
@@ -124,7 +124,7 @@ class Nest:
         gives, hear = ("void", "") if self.hearing is None else ("i1", ", i1 %hear")
         body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text(metadata and metadata.location)}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
-        entries = [handler(self.buffers, self.hearing is not None)]
+        entries = [execute(self.buffers, self.hearing is not None)]
         entries += (
             [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
         )

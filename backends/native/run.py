@@ -12,7 +12,8 @@ from ...ir.types import Tensor
 from ..manual_axes import all_varying, manual_axes_of
 from ..target import per_platform, platform
 from . import direct
-from .ffi import refusal, target
+from .ffi import refusal
+from .instances import call
 from .interrupts import is_long
 from .legal import taken
 from .missing import tell
@@ -116,10 +117,9 @@ def lowered(op, operands, attrs, other):
         if reason == refusal():
             tell(op, types, attrs, SETTINGS.least, reason)
         return None
-    name = target(nest.text())
     results = [*(r.type for r in nest.results), *nest.extra]
     shapes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in results]
-    launch = jax.ffi.ffi_call(name, shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
+    launch = call(nest.text(), shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
 
     def native(*operands):
         return all_varying(launch(*operands)[: len(nest.results)], manual_axes_of(operands))

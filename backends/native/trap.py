@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 from ..target import platform
-from .ffi import FAIL, handler, message, refusal, target
+from .ffi import FAIL, execute, message, refusal
+from .instances import call
 from .run import SETTINGS
 
 LOOK = """
@@ -18,7 +19,7 @@ LOOK = """
 
 @functools.cache
 def text():
-    return message("a check failed") + handler([("argument", 1)], then=LOOK + FAIL)
+    return message("a check failed") + execute([("argument", 1)], then=LOOK + FAIL)
 
 
 def can_raise():
@@ -30,4 +31,4 @@ def can_raise():
 def unless_failed(x, status):
     """x, if `status` is 0. It is the same memory: XLA sees a function that may change it."""
     shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
-    return jax.ffi.ffi_call(target(text()), shape, input_output_aliases={0: 0})(x, status.astype(np.int64))
+    return call(text(), shape, input_output_aliases={0: 0})(x, status.astype(np.int64))

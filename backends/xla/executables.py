@@ -18,10 +18,10 @@ import threading
 import jax
 from jax.extend import backend
 
-from ..native.build import LOGS, OBJECTS, object_file
+from ..native.build import LOGS, NEST, OBJECTS, object_file
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
-ASIDE, NEST = "aside", "nest-"
+ASIDE = "aside"
 # how they begin: LLVM ends the process over anything else
 OBJECT_FILES = b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa"
 LOCK = threading.Lock()

@@ -612,9 +612,17 @@ def test_layouts_of_foreign_functions_are_read_off_the_header():
         ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  int more[2];\n  XLA_FFI_ArgType* types;", "Args: int more[2]"),
         ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  XLA_FFI_Other more;\n  XLA_FFI_ArgType* types;", "no type XLA_FFI_Other"),
         ("struct XLA_FFI_Metadata {", "struct XLA_FFI_Told {", "no Metadata"),
+        ("  int64_t size;\n  XLA_FFI_AttrType* types;", "  int64_t size;\n  int more;\n  XLA_FFI_AttrType* types;", "Attrs.attrs"),
+        ("  void (*deleter)(void* object);", "  size_t version;\n  void (*deleter)(void* object);", "TypeInfo.deleter"),
+        ("  void (*deleter)(void* object);", "  void (*deleter)(void* object, int (*)(int));", "TypeInfo: void"),
+        ("_XLA_FFI_API_STRUCT_FIELD(XLA_FFI_State_Set);", "", "Api.XLA_FFI_State_Set"),
+        ("struct XLA_FFI_State_Get_Args {", "struct XLA_FFI_State_Take_Args {", "no State_Get_Args"),
+        ("ExecutionStage_INSTANTIATE = 0", "ExecutionStage_INSTANTIATE = 7", "ExecutionStage_INSTANTIATE"),
         ("ExecutionStage_EXECUTE = 3", "ExecutionStage_EXECUTE = 4", "ExecutionStage_EXECUTE"),
         ("XLA_FFI_Extension_Metadata = 1", "XLA_FFI_Extension_Metadata = 1 << 4", "Extension_Metadata"),
     ]
+    stage = "  XLA_FFI_ExecutionStage stage;\n  XLA_FFI_TypeId* type_id;"  # releases before 0.10 ask for none
+    assert layout.unknown(text.replace(stage, "  XLA_FFI_TypeId* type_id;")) is None
     for old, new, what in changes:
         assert old in text and what in (layout.unknown(text.replace(old, new)) or ""), what
     assert layout.unknown("") == "no version"

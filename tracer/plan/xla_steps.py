@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from ...backends.native.ffi import TARGETS
+from ...backends.native.build import NEST
 from ...backends.xla.hlo_cost import FREE, MOVES, Costs, flops
 from ...backends.xla.hlo_text import Instruction, Module
 from ...backends.xla.op_lines import module_lines
@@ -127,7 +127,7 @@ def step_kind(i: Instruction, module: Module) -> str:
     if i.opcode == "conditional":
         return "choice"
     if i.opcode == "custom-call":
-        return "nest" if i.target.startswith(TARGETS) else "host" if "callback" in i.target else "library"
+        return "nest" if i.target.startswith(NEST) else "host" if "callback" in i.target else "library"
     if i.opcode.startswith(("copy", "all-", "send", "recv", "infeed", "outfeed")):
         return "copy" if i.opcode.startswith("copy") else "transfer"
     inside = {x.opcode for c in i.called("calls") for x in module.computations[c]}
@@ -161,7 +161,7 @@ def why_apart(i: Instruction, named: dict[str, Instruction], readers: Any, kind:
         return f"read by {len(read_by)} steps"
     (one,) = read_by
     if one.opcode == "custom-call":
-        other = "machine code of ours" if one.target.startswith(TARGETS) else "a library call"
+        other = "machine code of ours" if one.target.startswith(NEST) else "a library call"
         return f"read by {'a host call' if 'callback' in one.target else other}"
     if one.opcode in LIBRARY or "kind=kCustom" in one.attributes:
         return "read by a library call"

@@ -106,8 +106,8 @@ def test_machine_code_made_while_both_forms_are_timed_is_kept(process, monkeypat
         assert process.run(text, X.copy(), 0.41) == ("read", plainly(text, X.copy(), 0.41))
     ((path, _),) = Store(process.cache).all()
     told, parts = store.unpacked(path.read_bytes())
-    assert any(n.startswith("nest-") for n in parts)
-    path.write_bytes(store.packed(told, {n: b"\x80foreign" if n.startswith("nest-") else x for n, x in parts.items()}))
+    assert any(n.startswith(build.NEST) for n in parts)
+    path.write_bytes(store.packed(told, {n: b"\x80foreign" if n.startswith(build.NEST) else x for n, x in parts.items()}))
     objects.clear()
     for module, name in ((build, "ENGINES"), (direct, "MADE")):
         monkeypatch.setattr(module, name, {})
