@@ -27,9 +27,14 @@ def header():
 
 
 @functools.cache
+def declared():
+    """What that declares."""
+    return Header(header())
+
+
 def version():
     """(major, minor) of the foreign functions: a handler has to say the version that is installed."""
-    return Header(header()).version()
+    return declared().version()
 
 
 @functools.cache

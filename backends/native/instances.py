@@ -14,8 +14,8 @@ import functools
 import jax
 
 from .build import LOCK, NEST, engine_for, immortal, known_code, machine_code
-from .ffi import FAIL, FRAME, header, message, version
-from .layout import FIELDS, Header
+from .ffi import FAIL, FRAME, declared, message, version
+from .layout import FIELDS
 
 TARGET = NEST.rstrip("_")
 MISSING = "wengert: the machine code of a loop has gone with the function that it was made for; lower that again"
@@ -196,7 +196,7 @@ def give_back(place):
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 def new_instance(text, size):
-    """The address of an HandlerInstance of a nest, None where nobody has its machine code."""
+    """The address of a HandlerInstance of a nest, None where nobody has its machine code."""
     code = known_code(ctypes.string_at(text, size).decode())
     if code is None:
         return None
@@ -233,8 +233,7 @@ def handler_text():
 
 def state_call(kind):
     """Text that makes ready a call of XLA_FFI_State_`kind`."""
-    found = Header(header())
-    fields, api = found.fields(f"State_{kind}_Args"), found.fields("Api")
+    fields, api = declared().fields(f"State_{kind}_Args"), declared().fields("Api")
     at = {name: offset for name, (offset, _) in fields.items()}
     told = {f"{name}_at": at[field] for name, field in (("ctx", "ctx"), ("type", "type_id"), ("state", "state"))}
     told |= {"ctx": FRAME["ctx"], "api": FRAME["api"], "function_at": api[f"XLA_FFI_State_{kind}"][0]}
