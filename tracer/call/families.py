@@ -70,8 +70,8 @@ class Sizing:
         return known if known is not None and known.free is not None else None
 
     def ends_soon(self, version, types, cost):
-        """Whether a call of other shapes than a version's takes no more, uncompiled, than it takes to make a version,
-        as far as is known. types: of its arguments and of what it takes in from outside."""
+        """Whether a call of other shapes than a version's takes no more, uncompiled, than to make a version takes, as
+        far as is known. types: of its arguments and of what it takes in from outside."""
         if version not in self.plain:
             self.plain[version] = expected_in_plain(version)
         seconds, known = self.plain[version]
@@ -94,13 +94,18 @@ class Sizing:
             return None
         return known if known.family.serves(types) is not None else None
 
+    def allowed(self, eager):
+        """Seconds that a search may take in one call; what follows one in vain is shared whatever answers calls."""
+        if not self.times or eager and not self.failed:
+            return math.inf
+        return max(self.search.due, max(self.spent, SHORT) if eager else self.spent / self.times)
+
     def is_time(self, cost, traces, observed, eager):
-        """Whether one is to be looked for, which takes so many traces. eager: there is no plain Python for such
-        calls."""
+        """Whether one is to be looked for, by so many traces. eager: there is no plain Python for such calls."""
         if self.failed >= TRIES:
             return False
-        if self.search is not None and not eager:
-            return self.spent >= self.times * self.search.due
+        if self.search is not None and self.allowed(eager) < math.inf:
+            return self.spent >= (TIMES if eager else self.times) * self.search.due
         if eager:
             return traces == WIDER or observed >= 3 * 2**self.failed
         return self.spent >= self.times * traces * cost * 4**self.failed
@@ -250,11 +255,9 @@ class Generalising:
     def generalised(self, here, types, sibling, eager):
         """Whether a family answers calls of these types now that none answered before: of leaves of a call. sibling: a
         version that tells what a trace takes."""
-        if not may_be_family(here):
-            return False
         sizing, eager = here.sizing, eager or self.compiled.dynamic is not None
         cost = warm_trace_cost(here, sibling)
-        if not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
+        if not may_be_family(here) or not sizing.is_time(cost, WIDER, 3 * 4**TRIES, eager):
             return False
         known = sizing.working(types)
         if known is not None and (sizing.is_exact(types) or known.family.serves(types) is not None):
@@ -271,18 +274,16 @@ class Generalising:
         observed = [t for t in observed if sizing.working(t) is None]
         if len(observed) < 2 or not sizing.is_time(cost, traces, len(observed), eager):
             return False
-        made = self.searched(here, observed, sibling, eager)
+        made = self.searched(here, observed, eager)
         return made is not None and made.free is not None and made.family.serves(types) is not None
 
-    def searched(self, here, observed, sibling, eager):
-        """The Symbolic of calls of these types, None where there is none as yet: calls of plain Python share the search
-        for it, which takes no more than they have."""
+    def searched(self, here, observed, eager):
+        """The Symbolic of calls of these types, None where there is none as yet, if they share the search for it."""
         sizing = here.sizing
         if sizing.search is None or not sizing.search.holds():
             sizing.search = FamilySearch(observed)
         search = sizing.search
-        whole = eager or sizing.failed or not sizing.times
-        search.allowed = math.inf if whole else max(sizing.spent / sizing.times, search.due)
+        search.allowed = sizing.allowed(eager)
         made = None
         try:
             with search:
@@ -343,16 +344,16 @@ class Generalising:
         here.sizing = Sizing(version.func)
         other = as_if_changed(version.types, self.names, asked)
         if other != version.types:
-            self.searched(here, [version.types, other], version, True)
+            self.searched(here, [version.types, other], True)
             here.sizing.failed = 0
 
     def of_family(self, here, types, reason):
         """The Specialisation of a shape that has paid, of a family's and not traced; None where there is no family."""
+        start = time.perf_counter()
         known = None if here is None or here.sizing is None else here.sizing.fitting(types)
         sizes = known and known.family.serves(types)
         if not sizes or self.compiled.cache.keeps:  # files are of traces
             return None
-        start = time.perf_counter()
         try:
             version = known.family.version(sizes)
         except Exception as error:  # it is traced
@@ -387,14 +388,13 @@ class Generalising:
     def observed(self, here, types):
         """The types of the leaves of calls under a guard, of the same dtypes and ranks, without sizes below two where
         sizes change."""
-        count = len(types)
         every = [v.types for v in here.versions if v.symbolic is None]
-        every += [full[:count] for full in (*here.served, *here.shapes)]
+        every += [full[: len(types)] for full in (*here.served, *here.shapes)]
         alike = lambda t: all(a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(t, types))
         found = list(dict.fromkeys(t for t in (*every, types) if alike(t)))
         found = [*found[:2], *found[max(2, len(found) - SEEN) :]]
         return without_small(found)
 
     def report_family(self, made, kind, seconds):
-        text = lambda: f"{'; '.join(made.family.texts())}, found in {in_time(seconds)}"
-        events.report("trace", kind, text, seconds, of=self.compiled, facts=made.family.told_facts())
+        text, facts = lambda: f"{'; '.join(made.family.texts())}, found in {in_time(seconds)}", made.family.told_facts()
+        events.report("trace", kind, text, seconds, of=self.compiled, facts=facts)

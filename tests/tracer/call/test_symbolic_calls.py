@@ -123,8 +123,10 @@ def test_derivatives_of_what_hangs_on_sizes(function, programs, happened):
     """Of even and of odd sizes they may be two programs."""
     f, exact = grad(function), jit(grad(function), dynamic=False)
     x = np.random.default_rng(0).standard_normal(64)
-    for n in (*range(12, 20), 63, 64):
+    for n in (*range(12, 20), 63, 64, *range(62, 22, -1)):
         agree(f(x[:n]), exact(x[:n]))
+        if n > 20 and happened["symbolic"] == programs:
+            break
     assert happened["symbolic"] == programs
     before = happened["begun"]
     found = {n: f(x[:n]) for n in range(20, 63)}
@@ -346,6 +348,21 @@ def test_calls_share_the_search(counted, happened):
         made.append(len(search.made) if search else 0)
     assert max(b - a for a, b in zip(made, made[1:])) <= 2 and max(made) >= 5
     assert happened["symbolic"] == 1 and happened["fallback"] >= 10
+
+
+def test_a_search_after_one_in_vain_is_shared_whatever_answers(counted, happened):
+    """Of a gradient, too, for which there is no plain Python."""
+    pairs = lambda x: np.array([a * b for i, a in enumerate(x) for b in x[i + 1 :]]).sum()
+    f, made = grad(pairs), []
+    for n in range(3, 40):
+        x = of_length(n)
+        agree(f(x), x.sum() - x)
+        search = n > 3 and sizing(f).search
+        made.append((sizing(f).failed if n > 3 else 0, len(search.made) if search else 0))
+    assert made[-1][0] >= 1 and happened["not symbolic"] >= 1
+    later = [m for failed, m in made if failed == 1]
+    calls = next(k for k, m in enumerate(later) if m)  # that have gone by before it begins
+    assert max(b - a for a, b in zip(later, later[1:])) <= calls + 1 and max(later) > calls + 1
 
 
 def test_a_search_that_goes_on_is_told(counted, happened):
