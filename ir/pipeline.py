@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from . import markup  # noqa: F401, how notebooks show a function
-from .core import Func, Value
+from .core import Func
 from .exactness import ONLY_EXACT
 from .ops.control import loop
-from .ops.dense import solve
 from .ops.linalg import dot_general
 from .passes import (
     bounds,
@@ -28,7 +27,7 @@ from .passes import (
     widen,
 )
 from .rewrite import rewrite
-from .rules import CONTRACTIONS, EXACT, RULES
+from .rules import CONTRACTIONS, EXACT, LAYOUT, PARTS, RULES
 from .text import show
 from .verify import verify as check
 
@@ -49,6 +48,8 @@ PIPELINE: tuple[Pass, ...] = (
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip
+# identities of products, which make other derivatives: those of what is left
+OF_PRODUCTS = LAYOUT + CONTRACTIONS + PARTS
 ROUNDS = 4  # times that what `loops` writes out or moves is simplified again, which may show it more to do
 
 
@@ -104,14 +105,14 @@ def run(
 
 
 def ready(func: Func, tell: Callable[[str], object]) -> Func:
-    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, loops that
-    are one product as that product, for its derivative is products and theirs are loops, and no derivative through
-    what cancels.
+    """`func` as derivatives are taken of it: products grouped as they cost least, and of no more than is read, for then
+    theirs are too, loops that are one product as that product, for its derivative is products and theirs are loops, and
+    no derivative through what cancels.
 
     tell: called with a line for each such loop.
     """
     if not ONLY_EXACT.get():
-        func = shifts(rewrite(func, CONTRACTIONS) if chained(func) else func)
+        func = shifts(rewrite(func, OF_PRODUCTS) if multiplies(func) else func)
     if not repeats(func):
         return func
     found: list[str] = []
@@ -121,14 +122,9 @@ def ready(func: Func, tell: Callable[[str], object]) -> Func:
     return done if found else func
 
 
-def chained(func: Func) -> bool:
-    """Whether a product is of another, or of the solution of a system, in a function or its regions."""
-    made: Callable[[Any], bool] = lambda x: (
-        isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
-    )
-    return any(
-        eqn.op is dot_general and any(map(made, eqn.operands)) or any(map(chained, eqn.regions())) for eqn in func.eqns
-    )
+def multiplies(func: Func) -> bool:
+    """Whether there is a product in a function or its regions."""
+    return any(eqn.op is dot_general or any(map(multiplies, eqn.regions())) for eqn in func.eqns)
 
 
 def repeats(func: Func) -> bool:
