@@ -169,3 +169,13 @@ def test_a_compiled_function_keeps_its_options():
     single = jit(branches, exact=True)
     agree(vmap(single, ragged=True)(XS), loop(branches, XS), 0)
     assert all(f"f64[{n}]" in single.explain() for n in set(LENGTHS))
+
+
+def test_texts_are_of_the_program_of_one_example():
+    f = vmap(lambda x: (x * x).sum(), ragged=True)
+    with pytest.raises(ValueError, match="has not been called yet"):
+        f.text("ir")
+    f(XS)
+    assert "(%x: f64[" in f.text("ir") and "mul %x, %x" in f.text("ir")
+    assert "n: x.shape[0]" in f.text("symbolic")
+    assert f.text("ir", XS).splitlines()[0].count("f64[") > len(XS)  # of these arguments, in one program

@@ -243,3 +243,17 @@ def test_what_a_where_does_not_take_leaves_no_nan_in_a_gradient(case):
 def test_a_cotangent_of_zero_hides_no_second_derivative():
     f = lambda x: x[0] * np.sqrt(x[1])
     np.testing.assert_allclose(hessian(f)(np.array([0.0, 4.0])), [[0, 0.25], [0.25, 0]], rtol=1e-12)
+
+
+class Weights:
+    def __init__(self, w):
+        self.w = w
+
+
+def test_an_object_that_holds_arrays_is_no_argument_to_differentiate():
+    f = grad(lambda p, x: ((p.w * x) ** 2).sum())
+    with pytest.raises(DerivativeError, match="argument p, a Weights, is differentiated or mapped.*\n.*\n.*\n  Pass a dict, tuple or list"):
+        f(Weights(np.ones(3)), np.arange(3.0))
+    made = grad(lambda p, x: ((Weights(**p).w * x) ** 2).sum())
+    np.testing.assert_allclose(made({"w": np.ones(3)}, np.arange(3.0))["w"], 2 * np.arange(3.0) ** 2)
+    np.testing.assert_allclose(grad(lambda p, x: ((p.w * x) ** 2).sum(), argnums=1)(Weights(np.ones(3)), np.arange(3.0)), 2 * np.arange(3.0))

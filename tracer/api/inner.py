@@ -7,7 +7,7 @@ from ..capture.capture import capture, kind_of
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import names_of
 from ..common import pytree
-from ..common.errors import DerivativeError, message
+from ..common.errors import DerivativeError, UnsupportedError, message
 from ..common.frames import locate
 from ..rules import rules
 from ..values.array import Traced, TracedScalar, bring, fresh
@@ -129,7 +129,15 @@ def as_traced(leaf, name):
         text = f"argument {name}, a {kind}, is differentiated or mapped: it is more than its elements"
         hint = f"Pass the array, np.asarray({name}), and make the {kind} of it within the function."
         raise DerivativeError(message(text, locate(), hint))
-    operand, key = read(leaf)
+    try:
+        operand, key = read(leaf)
+    except UnsupportedError:
+        if not getattr(leaf, "__dict__", None):
+            raise
+        kind = type(leaf).__name__
+        text = f"argument {name}, a {kind}, is differentiated or mapped: what it holds are attributes"
+        hint = "Pass a dict, tuple or list of its arrays, and make the object of it within the function."
+        raise DerivativeError(message(text, locate(), hint)) from None
     dtype = result_dtype([key])
     weak = key if isinstance(key, type) and key in (float, complex) else None
     value = operand_as(operand, dtype)

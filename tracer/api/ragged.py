@@ -49,7 +49,12 @@ def ragged_vmap(function: Callable[..., Any], in_axes: Any) -> CompiledFunction[
 
     CAPTURING.add(each.__code__)
     front = wrapper(whole.callee, whole, function, each)
-    front.explain = one.explain
+
+    def text(kind: str, /, *args: Any, **kwargs: Any) -> str:
+        """Of these arguments; without any, of the program of one example, as its calls have made it."""
+        return (whole if args or kwargs else one).text(kind, *args, **kwargs)
+
+    front.explain, front.text = one.explain, text
     return remembered(front, "vmap", in_axes=in_axes, ragged=True)
 
 
