@@ -1,7 +1,8 @@
 """How many functions of other people's programs run unmodified: `python benchmarks/correctness/corpus.py CHECKOUT ...`
 
-Two kinds of files are run. One that says `#setup:` and `#run:` in comments (as in serge-sans-paille/numpy-benchmarks)
-has its setup executed and its call made twice, plainly and compiled, on equal arguments. Any other module
+Two kinds of files are run. One that says `#setup:` and `#run:` in comments (as in serge-sans-paille/numpy-benchmarks),
+or `#runas` (as in the tests of serge-sans-paille/pythran; `--bench`: where it says `#bench`, what that says), has its
+setup executed and its call made twice, plainly and compiled, on equal arguments. Any other module
 (as in TheAlgorithms/Python) has every function whose docstring holds examples compiled, and those examples
 run. A function counts as run if every result, printed line, changed argument and exception is as in plain Python; "in
 part" if that took a `Fallback`, so that one statement at least ran as plain Python.
@@ -27,7 +28,7 @@ import numpy as np
 
 from wengert import Fallback, jit
 
-WHOLE = False
+WHOLE = BENCH = False
 SECONDS = 20
 
 
@@ -83,7 +84,8 @@ def same(got, want):
             if isinstance(want, np.ndarray) and want.dtype.kind in "fc"
             else 1.0
         )
-        close = 1e-9 if np.asarray(want).dtype.itemsize >= 8 else 1e-4
+        real = np.asarray(want).real.dtype
+        close = 1e-4 if real.kind == "f" and real.itemsize < 8 else 1e-9
         return bool(np.allclose(got, want, close, close * scale, equal_nan=True))
     return type(got) is type(want) and (got == want or repr(got) == repr(want))
 
@@ -107,15 +109,26 @@ def comments(text, word):
     return [line[len(word) :].strip() for line in text.splitlines() if line.startswith(word)]
 
 
-def called(path, text):
-    """A file with `#setup:` and `#run:` -> {function: outcome}"""
-    run = comments(text, "#run:")[0]
+def stated_call(text):
+    """(statements before it, the call) that the comments of a file ask for; None where they ask for none."""
+    if "#run:" in text:
+        return "\n".join(comments(text, "#setup:")), comments(text, "#run:")[0]
+    said = (comments(text, "#bench ") if BENCH else []) or comments(text, "#runas ")
+    if not said:
+        return None
+    *setup, last = ast.parse(said[0].strip("; ")).body
+    is_call = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and isinstance(last.value.func, ast.Name)
+    return ("\n".join(map(ast.unparse, setup)), ast.unparse(last)) if is_call else None
+
+
+def called(path, setup, run):
+    """A file and the call that it asks for -> {function: outcome}"""
     name = ast.parse(run, mode="eval").body.func.id
     module = module_of(path)
     spaces = []
     for _ in range(2):
         space = dict(vars(module))
-        exec("\n".join(comments(text, "#setup:")), space)
+        exec(setup, space)
         spaces.append(space)
     with np.errstate(all="ignore"):
         want = eval(run, spaces[0])
@@ -184,9 +197,10 @@ def main():
     parser.add_argument("paths", nargs="+", help="files or folders")
     parser.add_argument("--numpy", action="store_true", help="only files that import numpy")
     parser.add_argument("--whole", action="store_true", help="jit(whole=True): what cannot be captured raises")
+    parser.add_argument("--bench", action="store_true", help="the larger calls, where a file has them")
     args = parser.parse_args()
-    global WHOLE
-    WHOLE = args.whole
+    global WHOLE, BENCH
+    WHOLE, BENCH = args.whole, args.bench
     files = []
     for path in args.paths:
         files += (
@@ -204,7 +218,8 @@ def main():
             continue
         try:
             with limit(4 * SECONDS):
-                outcomes = (called if "#run:" in text else examples)(path, text)
+                asked = stated_call(text)
+                outcomes = examples(path, text) if asked is None else called(path, *asked)
         except (Exception, SystemExit, TooLong) as error:  # a program that does not load, for reasons of its own
             tally["not loaded"] += 1
             print(f"{os.path.relpath(path)}: not loaded, {failure(error)}", flush=True)
@@ -212,7 +227,8 @@ def main():
         notes = outcomes.pop("notes", [])
         for name, outcome in outcomes.items():
             kind = outcome.partition(":")[0]
-            tally[kind if kind in ("runs", "in part") else "differs" if kind == "DIFFERS" else "raises"] += 1
+            differs = kind.startswith("DIFFERS")
+            tally[kind if kind in ("runs", "in part") else "differs" if differs else "raises"] += 1
             if outcome != "runs":
                 print(f"{os.path.relpath(path)}: {name}: {outcome}", flush=True)
         for note in notes:
