@@ -90,6 +90,7 @@ class Fission:
             p: x if isinstance(x, Lit) else self.outside.param(x.type, p.hint)
             for p, x in zip(body.params[1 : self.first], self.invariants)
         }
+        self.given = dict(zip(body.params[1 : self.first], self.invariants))
         with self.outside:
             self.all = Trips(self.outside, body, given, known, self.trips, self.room, {})
             for eqn in body.eqns:
@@ -118,10 +119,10 @@ class Fission:
         is done with that."""
         found = {}
         for eqn, term in self.terms(k):
-            product = OuterProduct.of(term, self.reads)
+            product = OuterProduct.of(term, self.reads, self.given)
             if product is not None and product.pays(self.trips):
-                kept = {factor for factor in product.operands if self.known(*factor) is None} | self.kept
-                if self.trips * sum(x.type.size for x, _ in kept) <= self.room:
+                kept = {factor for factor in product.operands if self.known(factor) is None} | self.kept
+                if self.trips * sum(x.type.size for x in kept) <= self.room:
                     self.kept, found[eqn] = kept, product
         return found
 
@@ -136,9 +137,9 @@ class Fission:
         alone = self.body.results[k] in line and all(self.reads[y] == 1 for y in line)
         return found if alone else []
 
-    def known(self, x, scales=()):
+    def known(self, x):
         """A factor of a product for all trips, where it is known without the loop; else None."""
-        found = None if scales else self.all.get(x)
+        found = self.all.get(x)
         return found[0] if found is not None and found[1] else None
 
     # -- the loop in its new form ------------------------------------------------------------------
@@ -146,7 +147,7 @@ class Fission:
         """Append the loop, and the products before and behind it, to `build` -> the results."""
         adding = {eqn: product for found in self.sums.values() for eqn, product in found.items()}
         factors = dict.fromkeys(factor for product in adding.values() for factor in product.operands)
-        known = {factor: self.known(*factor) for factor in factors}
+        known = {factor: self.known(factor) for factor in factors}
         known = {factor: x for factor, x in known.items() if x is not None} | {r: self.known(r) for r in self.before}
         made = self.outside.finish(tuple(known.values()))
         with build:
@@ -172,9 +173,9 @@ class Fission:
         env = {p: inner.param(p.type, p.hint) for p in body.params[: self.first]}
         picked = {r: inner.param(x.type, r.hint) for r, x in before.items()}
         env |= {p: inner.param(p.type, p.hint) for p in body.params[self.first :]}
-        stacks = [x.type.like((self.trips, *x.type.shape)) for x, _ in kept]
+        stacks = [x.type.like((self.trips, *x.type.shape)) for x in kept]
         with inner:
-            stores = [inner.param(t, x.hint) for t, (x, _) in zip(stacks, kept)]
+            stores = [inner.param(t, x.hint) for t, x in zip(stacks, kept)]
             for eqn in body.eqns:
                 if eqn in adding:
                     (rest,) = (x for x in eqn.operands if x is not adding[eqn].term)
@@ -186,28 +187,31 @@ class Fission:
                     inner.replay(eqn, env)
             inner.source = build.source
             place = sub(self.trips - 1, env[body.params[0]]) if backwards else env[body.params[0]]
-            stores = [with_element(s, times_numbers(x, scales, env), place) for s, (x, scales) in zip(stores, kept)]
+            stores = [with_element(s, env.get(x, x), place) for s, x in zip(stores, kept)]
             new = inner.finish((*(env.get(r, r) for r in body.results), *stores))
         attrs = self.attrs | {"body": new, "carried": len(self.state) + len(kept)}
         given = (*self.invariants, *before.values(), *self.state, *(Lit(0, t) for t in stacks))
-        return build.emit(loop, given, attrs, None, (*hints, *(x.hint for x, _ in kept)))
+        return build.emit(loop, given, attrs, None, (*hints, *(x.hint for x in kept)))
 
 
 class OuterProduct:
-    """A product that a trip adds to a carried value, of two factors. Each is (value, ((`mul` or `div`, number), ...)).
+    """A product that a trip adds to a carried value, of two factors.
 
     term: what is added; eqns: the equations that compute it of the factors, which nothing else reads; shapes, contract,
-    batch: of the factors, and as in `dot_general`; axes: of the term, in the order in which the product has them.
+    batch: of the factors, and as in `dot_general`; axes: of the term, in the order in which the product has them;
+    scales: (`mul` or `div`, a number that is the same in all trips) by which the product is then multiplied or divided,
+    the last first. It is the product that is scaled, not a factor, which may be too large for that, or too small.
     """
 
-    def __init__(self, term, operands, shapes, contract, batch, axes, eqns):
+    def __init__(self, term, operands, shapes, contract, batch, axes, eqns, scales):
         self.term, self.operands, self.shapes, self.eqns = term, operands, shapes, eqns
-        self.contract, self.batch, self.axes = contract, batch, axes
+        self.contract, self.batch, self.axes, self.scales = contract, batch, axes, scales
 
     @classmethod
-    def of(cls, term, reads):
-        """That which a value of a body is, None where it is none; reads: how often each value is read."""
-        x, scales, eqns = without_numbers(term, reads)
+    def of(cls, term, reads, given):
+        """That which a value of a body is, None where it is none; reads: how often each value is read; given: {the
+        parameter that an invariant is: the invariant}."""
+        x, scales, eqns = without_numbers(term, reads, given)
         if not is_alone(x, reads):
             return None
         eqns.append(x.eqn)
@@ -215,9 +219,8 @@ class OuterProduct:
             return cls.of_broadcast(term, x.eqn, scales, eqns)
         if x.eqn.op is not dot_general:
             return None
-        operands, shapes = with_scales(x.eqn.operands, scales), [y.type.shape for y in x.eqn.operands]
-        axes = [*range(term.type.ndim)]
-        return cls(term, operands, shapes, x.eqn.attrs["contract"], x.eqn.attrs["batch"], axes, eqns)
+        shapes, axes = [y.type.shape for y in x.eqn.operands], [*range(term.type.ndim)]
+        return cls(term, x.eqn.operands, shapes, x.eqn.attrs["contract"], x.eqn.attrs["batch"], axes, eqns, scales)
 
     @classmethod
     def of_broadcast(cls, term, eqn, scales, eqns):
@@ -232,7 +235,7 @@ class OuterProduct:
         if sorted(axes[0] + axes[1]) != wide:
             return None
         shapes = [tuple(term.type.shape[d] for d in own) for own in axes]
-        return cls(term, with_scales(operands, scales), shapes, ((), ()), ((), ()), axes[0] + axes[1], eqns)
+        return cls(term, tuple(operands), shapes, ((), ()), ((), ()), axes[0] + axes[1], eqns, scales)
 
     def pays(self, trips):
         """Whether it is more than what it is made of, and that of all trips large."""
@@ -250,7 +253,11 @@ class OuterProduct:
         order = [self.axes.index(d) for d in sorted(self.axes)]
         if order != sorted(order):
             z = transpose(z, perm=tuple(order))
-        return reshaped(z, self.term.type.shape)
+        z = reshaped(z, self.term.type.shape)
+        for op, number in reversed(self.scales):
+            literal = isinstance(number, Lit)
+            z = op(z, Lit(number.value, z.type) if literal else broadcast(number, shape=z.type.shape, dims=()))
+        return z
 
 
 def multiplies(eqn):
@@ -259,44 +266,33 @@ def multiplies(eqn):
 
 
 def is_alone(x, reads):
-    """Whether a number of floats is made in the body, and read once."""
-    return isinstance(x, Value) and x.eqn is not None and reads[x] == 1 and x.type.kind in "fc"
+    """Whether an array of floats is made in the body, and read once. Sums of small floats are rounded after each term,
+    and soon too large."""
+    made = isinstance(x, Value) and x.eqn is not None and reads[x] == 1
+    return made and x.type.kind in "fc" and not x.type.small and x.type.dtype.itemsize >= 4
 
 
-def without_numbers(x, reads):
-    """-> (what x is before it is multiplied or divided by numbers, these as (`mul` or `div`, number), the equations
-    that do so)."""
+def without_numbers(x, reads, given):
+    """-> (what x is before it is multiplied or divided by numbers that are the same in all trips, these as (`mul` or
+    `div`, number), the equations that do so)."""
     scales, eqns = [], []
     while is_alone(x, reads) and x.eqn.op in (mul, div):
         y, number = x.eqn.operands
-        if as_number(number) is None and x.eqn.op is mul:
+        if fixed_number(number, given) is None and x.eqn.op is mul:
             y, number = number, y
-        if as_number(number) is None:
+        if fixed_number(number, given) is None:
             break
-        scales.append((x.eqn.op, as_number(number)))
+        scales.append((x.eqn.op, fixed_number(number, given)))
         eqns.append(x.eqn)
         x = y
     return x, scales, eqns
 
 
-def as_number(x):
-    """The number that x has at every place, a value or a literal; None where it is not known to have one."""
+def fixed_number(x, given):
+    """The number that x has at every place in all trips, a value around the loop or a literal; None where it is not
+    known to have one."""
     found = made_by(x, broadcast)
     number = found[0] if found else x
-    return number if isinstance(number, Lit) or found and not number.type.shape else None
-
-
-def with_scales(operands, scales):
-    """Factors of a product, the smaller of which is times, or by, some numbers."""
-    least = min(range(2), key=lambda k: operands[k].type.size)
-    return tuple((x, tuple(scales) if k == least else ()) for k, x in enumerate(operands))
-
-
-def times_numbers(x, scales, env):
-    """What stands for x in a new body, times, or by, numbers."""
-    x = env.get(x, x)
-    for op, number in scales:
-        number = env.get(number, number)
-        literal = isinstance(number, Lit)
-        x = op(x, Lit(number.value, x.type) if literal else broadcast(number, shape=x.type.shape, dims=()))
-    return x
+    if isinstance(number, Lit):
+        return number
+    return given.get(number) if found and not number.type.shape else None

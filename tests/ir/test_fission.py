@@ -23,6 +23,8 @@ from wengert.ir.verify import verify
 ROWS, N = 90, 32
 TYPES = [f"f64[{ROWS},{N}]", f"f64[{ROWS},{N}]", f"f64[{N},{N}]", f"f64[{N}]", f"f64[{N},{N}]", f"f64[{N},{N}]"]
 
+RNG = np.random.default_rng(0)
+
 
 def part(i, x, rng, trips):
     """A row of x that the counter picks, counting up or down."""
@@ -46,7 +48,7 @@ def outer(x, y, rng):
         z = dot_general(*two, contract=((0,), (0,)), batch=((), ()))
     if rng.random() < 0.3:
         number = reshape(dynamic_slice(x, START, sizes=(1,)), shape=())
-        z = mul(z, broadcast(number, shape=(N, N), dims=())) if rng.random() < 0.5 else div(mul(z, 12.0), 4.0)
+        z = mul(z, broadcast(number, shape=(N, N), dims=())) if rng.random() < 0.1 else div(mul(z, 12.0), 4.0)
     return transpose(z, perm=(1, 0)) if rng.random() < 0.1 else z
 
 
@@ -137,7 +139,7 @@ def covariance(w, u, xs):
     for k, x in enumerate(xs):
         h = 0.5 * h + x * h[0] + x
         c += 0.25 * np.outer(h, x)
-        c -= h[0] * h[:, None] * xs[len(xs) - 1 - k] / (1.0 + k)
+        c -= h[0] * h[:, None] * xs[len(xs) - 1 - k] / 3.0
     return c + u
 
 
@@ -207,6 +209,42 @@ def test_which_loops_keep_their_products():
     assert kept(covariance, *arguments(), exact=True) == 1
     assert kept(covariance, *arguments(n=4)) == 1, "small ones are as good in the loop"
     assert kept(follows_its_own_sum, *arguments()) == 1
+
+
+def scaled(a, b, s):
+    total = np.zeros((a.shape[1], b.shape[1]), a.dtype)
+    for t in range(len(a)):
+        total += np.outer(a[t], b[t]) * s
+    return total
+
+
+def scaled_by_trips(a, b, s):
+    total = np.zeros((a.shape[1], b.shape[1]), a.dtype)
+    for t in range(len(a)):
+        total -= np.outer(a[t], b[t]) / s * a[t, 0] + np.outer(b[t], a[t]).T
+    return total
+
+
+@pytest.mark.parametrize("function", [scaled, scaled_by_trips])
+@pytest.mark.parametrize("dtype, far", [(np.float64, 1e200), (np.float32, 1e25), (np.float16, 300.0)])
+def test_numbers_are_neither_too_large_nor_too_small_on_the_way(function, dtype, far):
+    """What is multiplied by a number is the product, as it is written, and none of its factors."""
+    full = lambda x: np.full((20, 40), x, dtype)
+    for a, b, s in ((far, 1 / far, far), (far, 0, far), (1 / far, far, 1 / far), (1.5, 2.0, 0.75), (far, 1 / far, 1 / far)):
+        args = full(a), full(b), dtype(s)
+        with np.errstate(all="ignore"):
+            want = function(*args)
+        for engine in ("xla", "numpy"):
+            np.testing.assert_allclose(jit(function, engine=engine)(*args), want, rtol=1e-2 if dtype is np.float16 else 1e-5)
+
+
+@pytest.mark.inexact
+def test_what_is_times_a_number_is_one_product_where_all_trips_have_the_number():
+    args = RNG.standard_normal((20, 40)), RNG.standard_normal((20, 40)), 0.3
+    assert products_in_loops(jit(scaled).ir(*args)) == 0
+    assert products_in_loops(jit(scaled_by_trips).ir(*args)) == 1
+    half = [np.float16(x) for x in args]
+    assert products_in_loops(jit(scaled).ir(*half)) == 1, "small floats are rounded after each term"
 
 
 def test_where_sizes_may_change_loops_stay():
