@@ -64,6 +64,15 @@ def quotient(x, y):
     return lax.complex(*ends)
 
 
+def is_complex_zero(x):
+    return isinstance(x, Lit) and x.type.kind == "c" and x.value == 0
+
+
+def by_zero(x, _):
+    """x / 0, which XLA makes x * (1 / 0), and that is no number."""
+    return lax.complex(*(lax.div(u, lax.full_like(u, 0)) for u in parts(x)))
+
+
 def power(n, x, *_, **__):
     """x to a whole power, by squaring; arrays have a product of their own for squares."""
     if n == 2:
@@ -79,9 +88,9 @@ def power(n, x, *_, **__):
 
 
 def to_the_bit(func):
-    """{equation: how it is lowered} of the complex arithmetic of an exact program."""
+    """{equation: how it is lowered} of the complex arithmetic of an exact program; of others, of quotients by zero."""
     if not ONLY_EXACT.get():
-        return {}
+        return {eqn: by_zero for eqn in func.eqns if eqn.op is DIV and is_complex_zero(eqn.operands[1])}
     return {eqn: rule for eqn in func.eqns if (rule := rule_of(eqn)) is not None}
 
 

@@ -173,7 +173,7 @@ ENOUGH = 8
 def common_left(x, y, z, c, d, b, e):
     """y + z, with the axes of z in the order of those of y, where x y + x z = x (y + z); None where the axes do not
     allow it."""
-    kept = x.type.size // math.prod((1, *(x.type.shape[i] for i in c[0])))
+    kept = math.prod(n for i, n in enumerate(x.type.shape) if i not in c[0])
     if any(b) or any(e) or c[0] != d[0] or kept < ENOUGH:
         return None
     mine, other = (axes[1] + without(axes[1], t.type.ndim) for axes, t in ((c, y), (d, z)))

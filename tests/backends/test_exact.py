@@ -88,6 +88,18 @@ def test_complex_arithmetic_has_the_bits_of_NumPy():
                     assert a.dtype == b.dtype and np.array_equal(a, b), (f.__name__, k, dtype, engine)
 
 
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("exact", [False, True])
+def test_complex_numbers_by_a_zero_that_is_known(dtype, exact):
+    z = np.array([1 + 1j, 2 - 1j, 0j, -3j, complex(0, np.inf)], dtype)
+    for f in (lambda z: z / 0.0, lambda z: z / np.float32(0.0), lambda z: z / 0j, lambda z: z[0] / dtype(0)):
+        for engine in ("xla", "numpy"):
+            with np.errstate(all="ignore"):
+                got, want = jit(f, exact=exact, engine=engine)(z), f(z)
+            np.testing.assert_array_equal(got.real, want.real)
+            np.testing.assert_array_equal(got.imag, want.imag)
+
+
 def test_complex_quotients_at_the_edges():
     x = np.array([complex(a, b) for a in (0.0, 1.0, -2.0, np.inf, np.nan) for b in (0.0, -0.0, 3.0, -np.inf)])
     w, v = (a.ravel() for a in np.meshgrid(x, x))

@@ -8,6 +8,7 @@ is shown programs on which it must not fire: those of `misses.py`, and those tha
 import copy
 import inspect
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -197,6 +198,25 @@ def check(tested, rounds=20):
 @pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.pattern is not None])
 def test_rule(tested):
     check(tested)
+
+
+def emptied(case):
+    """A case with no elements along one axis, for each size that its types have."""
+    types = [name for name, spec in case.items() if isinstance(spec, str) and "[" in spec]
+    sizes = sorted({n for name in types for n in parse_type(case[name]).shape if n})
+    for n in sizes:
+        yield case | {name: re.sub(rf"(?<=[\[,]){n}(?=[\],])", "0", case[name]) for name in types}
+
+
+@pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.pattern is not None])
+def test_rule_of_nothing(tested):
+    """Where there are no elements a rule may fire or not, and raises nothing."""
+    rng = np.random.default_rng(0)
+    cases = [small for case in tested.cases or () if not isinstance(case, str) for small in emptied(case)]
+    for left in programs(tested.pattern, cases):
+        right = verify(rewrite(left, RuleSet("tested", [anywhere(tested)])))
+        operands = ordinary(left.param_types, rng)
+        assert close(run(left, operands)[0], run(right, operands)[0])
 
 
 def fires(tested, func):

@@ -48,7 +48,7 @@ class Specialisation:
         outs = captured.outs
         alone = len(outs) == len(func.results) == 1 and outs[0].how == "value"
         single = alone and pytree.is_leaf(captured.tree) and not outs[0].chain
-        single = single and not captured.layout and not captured.relied and captured.given is None
+        single = single and not captured.layout and not captured.relied and not self.assumed and captured.given is None
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws

@@ -296,3 +296,22 @@ def test_an_exception_joins_traces_with_choices(engine, monkeypatch):
             with pytest.raises(ValueError, match="ambiguous"):
                 one(np.ones(shape), y)
         assert one(np.array(-2.0), y) == "not positive" and one(np.ones((1, 1)), y) == 2.0
+
+
+def grown_by_views(g, h):
+    out, t = [], 0
+    while t < 2:
+        g = h[:, None] + g
+        g[0] = 1.0
+        out.append(g)
+        t += 1
+    return g
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy", None])
+def test_one_result_of_choices_that_are_known_in_the_end(engine):
+    """The ways of a tree are told apart where nothing is computed for that, too."""
+    f = jit(grown_by_views, engine=engine)
+    for n in (2, 2, 3, 2):
+        args = np.zeros((n, 4)), np.ones(n)
+        np.testing.assert_array_equal(f(*args), grown_by_views(*args))
