@@ -7,13 +7,13 @@ calls Python code, as jax has it do.
 
 import ast
 import contextlib
-import os
 import threading
 
 from .collector import waiting
+from .forks import hold_while_forking
 
 _converting = threading.Lock()
-os.register_at_fork(before=_converting.acquire, after_in_parent=_converting.release, after_in_child=_converting.release)
+hold_while_forking(_converting)
 
 
 def parse(text, mode="exec"):

@@ -15,6 +15,7 @@ import time
 import weakref
 
 from ...ir.bounded import Limited
+from ...ir.forks import hold_while_forking
 from .debug_lines import asked_for, tell_perf
 from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
 
@@ -47,6 +48,7 @@ def machine():
     llvm = importlib.import_module("llvmlite.binding")  # a fifth of a second, which only those pay who compile a nest
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    hold_while_forking(LOCK, getattr(llvm.ffi.lib, "_lock", None))
     return llvm, target_machine(llvm)
 
 

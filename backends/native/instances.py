@@ -13,11 +13,15 @@ import functools
 
 import jax
 
+from ...ir.bounded import Limited
 from .build import LOCK, NEST, engine_for, immortal, known_code, machine_code
 from .ffi import FAIL, FRAME, declared, message, version
 from .layout import FIELDS
 
 TARGET = NEST.rstrip("_")
+# name of machine code -> it, whoever has it: of modules that JAX has lowered and is yet to compile, whose traces it has
+# been told to forget
+RECENT = Limited(1 << 6)
 MISSING = "wengert: the machine code of a loop has gone with the function that it was made for; lower that again"
 
 # an instance: {the nest's @execute, its MachineCode, the next on the list}
@@ -182,7 +186,9 @@ def registered(text):
     """The NestName of a module, compiled where nobody has it."""
     with LOCK:
         give_back(handler()())
-        return NestName(machine_code(text))
+        code = machine_code(text)
+        RECENT[code.name] = code
+        return NestName(code)
 
 
 def give_back(place):

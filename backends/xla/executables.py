@@ -18,6 +18,7 @@ import threading
 import jax
 from jax.extend import backend
 
+from ...ir.forks import hold_while_forking
 from ..native.build import LOGS, NEST, OBJECTS, object_file
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
@@ -25,6 +26,7 @@ ASIDE = "aside"
 # how they begin: LLVM ends the process over anything else
 OBJECT_FILES = b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa"
 LOCK = threading.Lock()
+hold_while_forking(LOCK)
 _own = []  # [the directory], once there is one
 
 

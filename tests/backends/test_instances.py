@@ -14,7 +14,7 @@ import pytest
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.native import build, ffi
-from wengert.backends.native.instances import give_back, handler
+from wengert.backends.native.instances import RECENT, give_back, handler
 
 pytestmark = pytest.mark.skipif(ffi.refusal() is not None, reason="there is no machine code of ours here")
 
@@ -33,6 +33,7 @@ def fresh(k=1.0):
 def alive():
     """How many nests there are, once what is deleted has been given back."""
     jax.clear_caches()
+    RECENT.clear()
     gc.collect()
     give_back(handler()())
     return len(build.ENGINES)
@@ -90,6 +91,15 @@ def test_a_compiled_program_of_jax_keeps_it(counted):
     assert counted() == 0
 
 
+def test_what_is_lowered_is_compiled_though_jax_has_forgotten_its_trace(counted):
+    f = fresh()
+    lowered = jax.jit(lambda x: f(x) * 2).lower(jnp.asarray(X))
+    jax.clear_caches()
+    gc.collect()
+    assert fresh(3.0)(X) == 3 * WANT
+    assert lowered.compile()(X) == 2 * WANT
+
+
 def test_what_nobody_has_any_more_is_named(counted):
     f = fresh()
     lowered = jax.jit(f).lower(jnp.asarray(X))
@@ -134,3 +144,43 @@ def test_a_process_that_ends_while_programs_are_there(tmp_path):
     (tmp_path / "program.py").write_text(textwrap.dedent(code))
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout.split()) == (0, ["2.0", "4.0"]), done.stderr
+
+
+def test_children_are_forked_while_other_threads_compile(tmp_path):
+    """They wait for no lock that a thread has which is not theirs."""
+    code = """
+        import os, signal, sys, threading, time, warnings
+        import numpy as np
+        from wengert import jit
+        warnings.simplefilter("ignore")
+        def make(k):
+            def f(x):
+                s = 0.0
+                for i in range(len(x)):
+                    s = s * 0.5 + x[i] * (x[i] + k)
+                return s
+            return f
+        x, going = np.ones(500), [True]
+        old, want = jit(make(0)), make(0)(x)
+        old(x)
+        def work():
+            k = 0
+            while going:
+                k += 1
+                jit(make(k))(x)
+        threading.Thread(target=work, daemon=True).start()
+        for k in range(6):
+            time.sleep(0.05 + 0.02 * k)
+            if not (child := os.fork()):
+                signal.alarm(60)  # ends one that waits
+                os._exit(not (np.isclose(old(x), want) and np.isclose(jit(make(-k))(x), make(-k)(x))))
+            if os.waitpid(child, 0)[1]:
+                sys.exit(f"child {k} has failed")
+        going.clear()
+        print("all")
+        sys.stdout.flush()
+        os._exit(0)
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(code))
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=500)
+    assert (done.returncode, done.stdout) == (0, "all\n"), done.stderr

@@ -9,6 +9,7 @@ import threading
 from ...backends.xla import dispatch
 from ...backends.xla.device_list import find_device
 from ...backends.xla.processes import is_one_of_several
+from ...ir.forks import RENEWED
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
@@ -98,6 +99,7 @@ class Compiled(Inspecting):
         self.warned = set()  # the texts of the Fallback warnings given, without sizes
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience, self.kept = threading.RLock(), Patience(), KeptTraces(self)
+        RENEWED.add(self)
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
         self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))

@@ -15,6 +15,7 @@ import weakref
 
 import numpy as np
 
+from ...ir.forks import hold_while_forking
 from ..common.origin import is_user
 from ..guards.by_class import by_class
 from ..guards.guard import of_class
@@ -23,6 +24,7 @@ from ..guards.object_contents import is_fixed
 KEPT = 256  # bound: what stays though no function of it does
 LASTING = (types.BuiltinFunctionType, np.ufunc, type(np.sum))  # functions that libraries have
 _lock = threading.RLock()
+hold_while_forking(_lock)
 _latest = collections.OrderedDict()
 _alive = weakref.WeakValueDictionary()
 UNPICKLED = weakref.WeakKeyDictionary()  # function with globals of its own -> what tells them (`pickled.py`)
