@@ -17,7 +17,7 @@ from ...ir.source import code_place, encodable, line_name
 from ...ir.walk import every_equation
 
 VARIABLE, OFF = "WENGERT_PERF", ("", "0")
-NEST, ENTRIES = "@nest(", {"handler": "from XLA", "direct": "from Python"}
+NEST, ENTRIES = "@nest(", {"execute": "from XLA", "direct": "from Python"}
 CREATED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 HEAD = (
     "!llvm.dbg.cu = !{!0}",
