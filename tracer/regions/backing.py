@@ -85,6 +85,7 @@ class Backed:
     def begin(self, growing):
         """Make the array, in the trace around the loop."""
         self.growing, self.parts_held = growing, []
+        self.leaves = levels(self.owner)[2]  # a turn that is given up may have had others in their places
         for x in self.leaves if self.mixed else ():
             require_held(x, self.spec)
         for n, s in enumerate(merge.part_specs(self.spec)):

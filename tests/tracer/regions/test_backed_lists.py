@@ -254,3 +254,48 @@ def test_floats_among_ints_that_data_give(f, falling_back):
     compiled, a = jit(f), np.array([0.4, -0.5, 1.3])
     for m in (3.0, 9.1, 2.0**60, 5.0):
         assert repr(compiled(a, m)) == repr(f(a, m))
+
+
+def inserted(xs):
+    for i in range(1, len(xs)):
+        save, j = xs[i], i
+        while j > 0 and xs[j - 1] > save:
+            xs[j] = xs[j - 1]
+            j -= 1
+        xs[j] = save
+    return xs
+
+
+def moved_while_large(xs):
+    j = len(xs) - 1
+    while j > 0 and xs[j - 1] > 0:
+        xs[j] = xs[j - 1] + xs[j]
+        j -= 1
+    return xs, j
+
+
+def sifted(xs):
+    """A heap: the greatest first."""
+    for start in range(len(xs) // 2 - 1, -1, -1):
+        root = start
+        while 2 * root + 1 < len(xs):
+            child = 2 * root + 1
+            if child + 1 < len(xs) and xs[child] < xs[child + 1]:
+                child += 1
+            if xs[root] >= xs[child]:
+                break
+            xs[root], xs[child] = xs[child], xs[root]
+            root = child
+    return xs
+
+
+@pytest.mark.parametrize("function", [inserted, moved_while_large, sifted], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_list_that_the_test_of_a_loop_reads(function, kind):
+    """What a turn that is given up had in the places of its items is not taken for them."""
+    rng, f = np.random.default_rng(0), jit(function)
+    for n in (5, 5, 7, 3, 5):
+        given = [kind(x) for x in rng.integers(-9, 30, n)]
+        mine, own = list(given), list(given)
+        assert f(mine) == function(own)
+        assert mine == own and [*map(type, mine)] == [*map(type, own)]
