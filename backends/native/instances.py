@@ -129,7 +129,7 @@ run:
 
 # the arguments of XLA_FFI_State_Set or _Get; the stage is the first, `instantiate`
 STATE = """
-  call void @llvm.memset.p0.i64(ptr %state, i8 0, i64 {room}, i1 false)
+  call void @llvm.memset.p0.i64(ptr %state, i8 0, i64 {size}, i1 false)
   store i64 {size}, ptr %state
   %{name}.ctx.from = getelementptr i8, ptr %frame, i64 {ctx}
   %{name}.ctx = load ptr, ptr %{name}.ctx.from
@@ -143,7 +143,6 @@ STATE = """
   %{name}.api = load ptr, ptr %{name}.api.at
   %{name}.at = getelementptr i8, ptr %{name}.api, i64 {function_at}
   %{name} = load ptr, ptr %{name}.at"""
-ROOM = 64  # fact: bytes, at least those of the arguments
 
 
 class TypeInfo(ctypes.Structure):
@@ -158,8 +157,8 @@ class HandlerInstance(ctypes.Structure):
     _fields_ = [("execute", ctypes.c_void_p), ("code", ctypes.py_object), ("next", ctypes.c_void_p)]
 
 
-allocate, free = ctypes.pythonapi.PyMem_RawMalloc, ctypes.pythonapi.PyMem_RawFree
-allocate.restype, allocate.argtypes, free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("PyMem_RawMalloc", ctypes.pythonapi))
+free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("PyMem_RawFree", ctypes.pythonapi))
 
 
 class NestName(str):
@@ -195,9 +194,9 @@ def give_back(place):
     """Let go of what deleted instances keep; place: of the first of them, or None."""
     while place:
         instance = HandlerInstance.from_address(place)
-        free_now, place = place, instance.next
+        done, place = place, instance.next
         ctypes.pythonapi.Py_DecRef(ctypes.py_object(instance.code))
-        free(free_now)
+        free(done)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -233,7 +232,8 @@ def handler():
 def handler_text():
     major, minor = version()
     attributes = FRAME["attrs"] + FIELDS["Attrs"]["attrs"]
-    told = {"major": major, "minor": minor, "attributes": attributes, "room": ROOM, "fail": FAIL}
+    room = max(declared().fields(f"State_{kind}_Args")[""][0] for kind in ("Set", "Get"))
+    told = {"major": major, "minor": minor, "attributes": attributes, "room": room, "fail": FAIL}
     return HANDLER.format(set=state_call("Set"), get=state_call("Get"), **told)
 
 
@@ -243,4 +243,4 @@ def state_call(kind):
     at = {name: offset for name, (offset, _) in fields.items()}
     told = {f"{name}_at": at[field] for name, field in (("ctx", "ctx"), ("type", "type_id"), ("state", "state"))}
     told |= {"ctx": FRAME["ctx"], "api": FRAME["api"], "function_at": api[f"XLA_FFI_State_{kind}"][0]}
-    return STATE.format(name=kind.lower(), room=ROOM, size=at["state"] + 8, **told)
+    return STATE.format(name=kind.lower(), size=at["state"] + 8, **told)
