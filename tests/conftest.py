@@ -120,7 +120,8 @@ def through_xla(monkeypatch, request):
 
 @pytest.fixture
 def learning(through_xla, monkeypatch):
-    """Calls of changing sizes are answered as users have it."""
+    """Calls of changing sizes are answered as users have it, but that a search is not cut short by a clock."""
+    monkeypatch.setattr("wengert.tracer.call.families.SHARE", float("inf"))
     monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", None)
     monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
     for function in (jit, Compiled.__init__):

@@ -40,6 +40,7 @@ LEAST_COST = 0.05  # bound: seconds that calls of one size take before it has a 
 FARTHEST = 16  # bound: sizes at which a family's program was found to be another, until it is widened no more
 TRIES = 3  # bound: times that a family is looked for in vain
 SHORT = 0.25  # bound: seconds of compilation, and of calls of plain Python, that are few
+SHARE = 0.25  # bound: seconds of one call that go into a search which others share, at least
 SEEN = 16  # bound: shapes of which names are learnt, the first and the latest
 
 
@@ -96,9 +97,8 @@ class Sizing:
 
     def allowed(self, eager):
         """Seconds that a search may take in one call; what follows one in vain is shared whatever answers calls."""
-        if not self.times or eager and not self.failed:
-            return math.inf
-        return max(self.search.due, max(self.spent, SHORT) if eager else self.spent / self.times)
+        share = max(self.spent, SHARE) if eager else self.spent / (self.times or 1.0)
+        return max(share, self.search.due) if self.times and (self.failed or not eager) else math.inf
 
     def is_time(self, cost, traces, observed, eager):
         """Whether one is to be looked for, by so many traces. eager: there is no plain Python for such calls."""

@@ -331,6 +331,7 @@ def test_it_is_told(options):
 @pytest.fixture
 def counted(monkeypatch):
     """Clocks by which each call of plain Python takes a second, and so does each trace of a search."""
+    monkeypatch.setattr(families, "SHARE", 0.25)
     monkeypatch.setattr(families, "BEGUN", 0)
     monkeypatch.setattr(families, "WIDER", 0)
     monkeypatch.setattr(families, "CALM", 1.0)
