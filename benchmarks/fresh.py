@@ -23,10 +23,8 @@ import ast
 import copy
 import importlib.util
 import json
-import os
 import pathlib
 import random
-import subprocess
 import sys
 import time
 import types
@@ -37,7 +35,17 @@ import numpy as np
 
 from wengert import jit
 from wengert.benchmarks.correctness.corpus import TooLong, limit, module_of, stated_call
-from wengert.benchmarks.npbench import MARK, PASSIVE, after, difference, interleaved, mean, notes, on_device, verdict
+from wengert.benchmarks.npbench import (
+    MARK,
+    after,
+    difference,
+    interleaved,
+    mean,
+    notes,
+    on_device,
+    printed_row,
+    verdict,
+)
 from wengert.benchmarks.timing import table
 
 SCALES = (0.25, 1.0, 4.0)
@@ -190,13 +198,7 @@ def child(path, scale, options):
     """The row of a call, measured in a process of its own."""
     command = [sys.executable, __file__, "--one", str(path), "--scale", str(scale), "--seconds", str(options.seconds)]
     command += ["--slowest", str(options.slowest), *["--check-only"] * options.check_only]
-    told = {"capture_output": True, "text": True, "timeout": options.timeout, "env": os.environ | PASSIVE}
-    try:
-        done = subprocess.run(command, **told)
-    except subprocess.TimeoutExpired:
-        return {"correct": "timeout"}
-    found = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
-    return found[0] if found else {"correct": "not run", "notes": (done.stderr.strip() or "?").splitlines()[-1][:120]}
+    return printed_row(command, options.timeout)
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -271,7 +273,7 @@ def main():
         for scale in map(float, options.scales.split(",")):
             row = child(found[name], scale, options)
             print(f"{name} at {scale:g}: {row['correct']} {row.get('notes', '')}", file=sys.stderr, flush=True)
-            if row["correct"] not in ("not run", "slow"):
+            if row["correct"] not in ("fails", "slow"):
                 rows[name, scale] = row
     report(rows)
 

@@ -316,16 +316,16 @@ def child(script, checkout, name, options):
         "--seconds",
         str(options.seconds),
     ]
+    return printed_row(command + ["--check-only"] * options.check_only, options.timeout)
+
+
+def printed_row(command, timeout):
+    """The row that a process prints behind MARK, or what came of it instead."""
+    told = {"capture_output": True, "text": True, "timeout": timeout, "env": os.environ | PASSIVE}
     try:
-        done = subprocess.run(
-            command + ["--check-only"] * options.check_only,
-            capture_output=True,
-            text=True,
-            timeout=options.timeout,
-            env=os.environ | PASSIVE,
-        )
+        done = subprocess.run(command, **told)
     except subprocess.TimeoutExpired:
-        return {"correct": "timeout", "notes": f"over {options.timeout} s"}
+        return {"correct": "timeout", "notes": f"over {timeout} s"}
     for line in done.stdout.splitlines():
         if line.startswith(MARK):
             return json.loads(line[len(MARK) :])

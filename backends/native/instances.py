@@ -184,14 +184,15 @@ def call(text, shapes, **options):
 def registered(text):
     """The NestName of a module, compiled where nobody has it."""
     with LOCK:
-        give_back(handler()())
+        give_back()
         code = machine_code(text)
         RECENT[code.name] = code
         return NestName(code)
 
 
-def give_back(place):
-    """Let go of what deleted instances keep; place: of the first of them, or None."""
+def give_back():
+    """Let go of what deleted instances keep."""
+    place = handler()()
     while place:
         instance = HandlerInstance.from_address(place)
         done, place = place, instance.next

@@ -14,7 +14,7 @@ import pytest
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.native import build, ffi
-from wengert.backends.native.instances import RECENT, give_back, handler
+from wengert.backends.native.instances import RECENT, give_back
 
 pytestmark = pytest.mark.skipif(ffi.refusal() is not None, reason="there is no machine code of ours here")
 
@@ -35,7 +35,7 @@ def alive():
     jax.clear_caches()
     RECENT.clear()
     gc.collect()
-    give_back(handler()())
+    give_back()
     return len(build.ENGINES)
 
 
@@ -54,7 +54,7 @@ def test_goes_with_its_function(counted):
     f = fresh()
     assert f(X) == f(jnp.asarray(X)) == WANT
     before = len(build.ENGINES)
-    gc.collect(), give_back(handler()())
+    gc.collect(), give_back()
     assert len(build.ENGINES) == before and counted() == 0  # jax has forgotten what it compiled
     assert f(X) == f(jnp.asarray(X)) == WANT
     del f

@@ -278,7 +278,7 @@ class Generalising:
         return made is not None and made.free is not None and made.family.serves(types) is not None
 
     def searched(self, here, observed, eager):
-        """The Symbolic of calls of these types, None where there is none as yet, if they share the search for it."""
+        """The Symbolic of calls of these types; None where there is none, or the search goes on in other calls."""
         sizing = here.sizing
         if sizing.search is None or not sizing.search.holds():
             sizing.search = FamilySearch(observed)
