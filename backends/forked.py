@@ -28,9 +28,10 @@ class Forked(Exception):
 
 
 def refuse_forked():
-    """Raise Forked where XLA cannot run: whatever hands a call to XLA or has it compile asks first."""
+    """Raise Forked where XLA cannot run: whatever hands a call to XLA or has it compile asks first, and starts it."""
     if Process.forked:
         raise Forked
+    Process.started = True
 
 
 def under_jit(function):

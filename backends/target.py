@@ -5,6 +5,9 @@ A device need not be here: `jax.experimental.topologies` describes devices for w
 """
 
 import contextlib
+import functools
+import importlib.util
+import os
 import threading
 
 import jax
@@ -49,14 +52,35 @@ def lowering_for_others(platforms):
 
 
 def platform(device=None):
-    """The platform of a device that was asked for, else that which is lowered for; to ask for `jax.default_backend()`
-    starts XLA."""
+    """The platform of a device that was asked for, else that which is lowered for."""
     if device is not None:
         return device.platform
     if TARGET.platform is not None:
         return TARGET.platform
+    return "cpu" if not Process.started and has_only_cpu() else started_platform()
+
+
+def started_platform():
+    """The platform on which jax runs by default; XLA is started."""
     Process.started = True
     return jax.default_backend()
+
+
+def has_only_cpu():
+    """Whether JAX has nothing but the CPU to run on, as far as can be told without starting XLA, which takes some
+    10 ms: it was told so, or knows no other device.
+
+    A plugin outside the package `jax_plugins` is seen only when XLA has started. Until then programs run on the CPU.
+    """
+    told = jax.config.jax_platforms
+    return told == "cpu" if told else not may_find_devices()
+
+
+@functools.cache
+def may_find_devices():
+    """Whether something that is installed, or named in the environment, is a plugin of JAX's for other devices."""
+    installed = any(importlib.util.find_spec(name) is not None for name in ("jax_plugins", "libtpu"))
+    return installed or any(map(os.environ.get, ("PJRT_NAMES_AND_LIBRARY_PATHS", "TPU_LIBRARY_PATH")))
 
 
 def per_platform(*operands, cpu, default):

@@ -20,7 +20,7 @@ import numpy as np
 from ...ir.core import Constant, Func, Value
 from ...ir.op import OPS
 from ...ir.source import hint_name
-from ...ir.syntax import compiled, parse
+from ...ir.syntax import Transformer, compiled, fill_places, nodes_of, parse
 from .pretty import pretty
 from .user_lines import StatementSources, defined
 
@@ -89,7 +89,7 @@ def loops(op):
     """Whether what an op means in NumPy is spelled with loops over elements."""
     if op.body.__module__.rpartition(".")[2] in ("special", "window", "signal", "external"):
         return op.name != "fft"
-    return any(isinstance(node, LOOPS) for node in ast.walk(parse(textwrap.dedent(inspect.getsource(op.body)))))
+    return any(isinstance(node, LOOPS) for node in nodes_of(_tree(op.body)))
 
 
 class _Module:
@@ -261,11 +261,11 @@ def _template(op):
     body = _statements(op.body)
     if len(body) != 1 or not isinstance(body[0], ast.Return):
         return None
-    bound = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound = {n.id for n in nodes_of(body[0]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     known = {*op.operands, *op.attrs, *PRELUDE_MODULES, *dir(builtins)}
     if op.variadic:
         known.add(_variadic(op))
-    used = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name)} - bound
+    used = {n.id for n in nodes_of(body[0]) if isinstance(n, ast.Name)} - bound
     return body[0].value if used <= known else None
 
 
@@ -273,7 +273,7 @@ def _needs_name(op, operands, i):
     """An operand written twice must be a name or a number, never a computed text."""
     if op.variadic or operands[i].replace(".", "").replace("_", "").isalnum():
         return False
-    return sum(isinstance(n, ast.Name) and n.id == op.operands[i] for n in ast.walk(_template(op))) > 1
+    return sum(isinstance(n, ast.Name) and n.id == op.operands[i] for n in nodes_of(_template(op))) > 1
 
 
 def _variadic(op):
@@ -288,7 +288,7 @@ def _copy(tree):
     return parse(ast.unparse(tree), mode="eval").body
 
 
-class _Substitute(ast.NodeTransformer):
+class _Substitute(Transformer):
     def __init__(self, values):
         self.values = values
 
@@ -300,10 +300,10 @@ class _Substitute(ast.NodeTransformer):
 def _definition(function):
     tree = _tree(function)
     stripped = ast.FunctionDef(tree.name, tree.args, _statements(function), [], None, None)
-    for arg in ast.walk(stripped.args):
+    for arg in nodes_of(stripped.args):
         if isinstance(arg, ast.arg):
             arg.annotation = None
-    return ast.unparse(ast.fix_missing_locations(stripped))
+    return ast.unparse(fill_places(stripped))
 
 
 @functools.cache
@@ -314,7 +314,7 @@ def _closure(function):
     def walk(f):
         if f in found:
             return
-        for node in ast.walk(_tree(f)):
+        for node in nodes_of(_tree(f)):
             if isinstance(node, ast.Name):
                 g = f.__globals__.get(node.id)
                 if inspect.isfunction(g) and g.__module__.rpartition(".")[0] == folder and g is not f:

@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.core import Constant, Lit
 from ...ir.ops.control import call, cond, loop
 from ...ir.ops.shape import iota
-from ...ir.syntax import compiled, parse
+from ...ir.syntax import compiled, nodes_of, parse
 from ...ir.types import Tensor
 from .any_size import at_most
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
@@ -91,11 +91,11 @@ QUIET = {"writeable", "len"}  # functions that only look at arguments
 def silent(function, plain):
     """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only
     `plain` names."""
-    nodes = list(ast.walk(function))
     called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in QUIET)
-    if any(called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
+    loud = lambda n: called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult)
+    if any(map(loud, nodes_of(function))):
         return False
-    inside = [x for n in nodes if isinstance(n, ast.BinOp) for x in (n.left, n.right)]
+    inside = [x for n in nodes_of(function) if isinstance(n, ast.BinOp) for x in (n.left, n.right)]
     return all(isinstance(x, ast.BinOp | ast.Constant) or isinstance(x, ast.Name) and x.id in plain for x in inside)
 
 

@@ -3,6 +3,8 @@
 import ast
 from collections import Counter
 
+from ...ir.syntax import Transformer, nodes_of
+
 DEEP = 32  # bound: texts put into one another; Python's compiler goes down into them
 
 
@@ -15,7 +17,7 @@ def inline_single_reads(function, fixed=()):
         function = unread.visit(function)
         if not unread.found:
             once = {name for name, n in reads.items() if n == stores[name] == 1 and name not in fixed}
-            return ast.fix_missing_locations(_Nested(once).visit(function))
+            return _Nested(once).visit(function)
 
 
 def name_counts(function):
@@ -52,12 +54,12 @@ def name_counts(function):
     return reads, stores
 
 
-class _Unread(ast.NodeTransformer):
+class _Unread(Transformer):
     def __init__(self, reads):
         self.reads, self.found = reads, False
 
     def visit_Assign(self, node):
-        names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        names = {n.id for target in node.targets for n in nodes_of(target) if isinstance(n, ast.Name)}
         if any(self.reads[name] for name in names):
             return node
         self.found = True
@@ -65,11 +67,11 @@ class _Unread(ast.NodeTransformer):
 
     def visit_If(self, node):
         self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
+        node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
 
-class _Nested(ast.NodeTransformer):
+class _Nested(Transformer):
     """Statements are visited in order, so a name's text is known where it is read."""
 
     def __init__(self, once):

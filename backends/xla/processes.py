@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ..target import platform
+from ..target import started_platform
 
 KNOWN = 64  # bound: shardings of which the function that gathers is kept
 
@@ -20,7 +20,7 @@ def is_one_of_several():
     """Whether this process is one of several that `jax.distributed.initialize` has joined."""
     if not jax.distributed.is_initialized():
         return False
-    platform()
+    started_platform()
     return jax.process_count() > 1
 
 

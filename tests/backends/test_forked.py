@@ -1,8 +1,11 @@
 """Children that are forked after XLA was started answer every call without it: as generated NumPy, or as plain Python with a Fallback."""
 
 import os
+import types
 
 import pytest
+
+from wengert.backends import target
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -111,6 +114,39 @@ def test_no_call_reaches_xla(said, before):
     """.replace("\n    ", "\n")
     )
     assert found == dict.fromkeys(CALLS, 7)
+
+
+def test_what_runs_as_numpy_starts_no_xla_and_children_may(said):
+    found = said(
+        """
+    from wengert.backends.forked import Process
+    f = jit(lambda x: (x * 2).sum())
+    before = f(np.ones(3)).item(), Process.started
+    read, write = os.pipe()
+    if not os.fork():
+        os.write(write, str(jit(lambda x: x @ x, engine="xla")(np.eye(2)).tolist()).encode())
+        os._exit(0)
+    signal.alarm(30)
+    print(json.dumps([*before, os.read(read, 100).decode()]))
+    """.replace("\n    ", "\n")
+    )
+    assert found == [6.0, False, "[[1.0, 0.0], [0.0, 1.0]]"]
+
+
+@pytest.mark.parametrize("told, first", [("cpu", True), ("tpu,cpu", False), (None, True), ("", True)])
+def test_whether_there_is_only_the_cpu_is_known_without_xla(monkeypatch, told, first):
+    config = types.SimpleNamespace(jax_platforms=told)
+    monkeypatch.setattr(target, "jax", types.SimpleNamespace(config=config))
+    monkeypatch.setattr(target, "may_find_devices", lambda: False)
+    assert target.has_only_cpu() == first
+    monkeypatch.setattr(target, "may_find_devices", lambda: True)
+    assert target.has_only_cpu() == (told == "cpu")
+
+
+@pytest.mark.parametrize("name", ["PJRT_NAMES_AND_LIBRARY_PATHS", "TPU_LIBRARY_PATH"])
+def test_a_plugin_named_in_the_environment_may_find_devices(monkeypatch, name):
+    monkeypatch.setenv(name, "somewhere")
+    assert target.may_find_devices.__wrapped__()
 
 
 @pytest.mark.parametrize("pool", ["fork.Pool(2)"])

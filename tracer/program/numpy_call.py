@@ -15,7 +15,6 @@ A context is entered once at a time; who finds it taken, on another thread, uses
 import ast
 import builtins
 import contextvars
-import copy
 
 import numpy as np
 
@@ -71,19 +70,19 @@ class NumPyCall:
 
         None where it may say MISS of more than types.
         """
-        function, objects = copy.deepcopy(self.function), self.call.__globals__
+        function, objects = syntax.copied(self.function), self.call.__globals__
         first = function.body[0]
         tests = None
         if isinstance(first, ast.If) and says_miss(first.body[0]) and isinstance(first.test, ast.UnaryOp):
             tests = function.body.pop(0).test.operand
-        if any(map(says_miss, ast.walk(function))):
+        if any(map(says_miss, syntax.nodes_of(function))):
             return None
         # behind come the inputs of other versions
         names = {a.arg: text for a, text in zip(function.args.args, given, strict=False)}
         nodes = [
             n
             for part in (*function.body, *([tests] if tests else []))
-            for n in ast.walk(part)
+            for n in syntax.nodes_of(part)
             if isinstance(n, ast.Name)
         ]
         for n in nodes:

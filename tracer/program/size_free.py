@@ -26,7 +26,7 @@ from ...backends.numpy import fused, has_statements, is_loop_free
 from ...ir.forms import Forms
 from ...ir.passes.widen import has_small
 from ...ir.sample import Decisions, Unalike, deciding, of_sample
-from ...ir.syntax import compiled, parse
+from ...ir.syntax import compiled, fill_places, nodes_of, parse
 from ..guards.guard import Read
 from .numpy_call import NumPyCall, finished, says_miss
 from .sized_objects import SizedObjects, same_object
@@ -108,7 +108,7 @@ class SizeFree:
             raise Unalike("other objects are named")
         self.space = {name: first.space[name] for name in first.names if self.stays(name, parts)}
         self.nests = sized_nests(parts, samples)
-        held = SizedObjects(forms, self.space, {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)})
+        held = SizedObjects(forms, self.space, {n.id for n in nodes_of(self.tree) if isinstance(n, ast.Name)})
         self.space |= {"ndarray": np.ndarray, "math": math, "np": np}
         for name in sorted(first.names - self.space.keys() - self.nests.keys()):
             recipes = [p.recipes.get(name) for p in parts]
@@ -118,7 +118,7 @@ class SizeFree:
                 raise Unalike(f"an array of its NumPy, {name}, is made once at one size alone")
             else:
                 self.objects[name] = held.form([p.space[name] for p in parts], name)
-        inside = {n.id for t in self.made_once.values() for n in ast.walk(t) if isinstance(n, ast.Name)}
+        inside = {n.id for t in self.made_once.values() for n in nodes_of(t) if isinstance(n, ast.Name)}
         for name in inside & first.space.keys() - self.space.keys():
             if not self.stays(name, parts):
                 raise Unalike(f"an array of its NumPy, {name}, is not the same at all sizes")
@@ -157,7 +157,7 @@ class SizeFree:
     def evaluated(self, template, sample):
         """What an expression gives at a sample."""
         tree = code_filled(template, self.names, self.objects)
-        code = compiled(ast.fix_missing_locations(ast.Expression(tree)), "<wengert sizes>", "eval")
+        code = compiled(fill_places(ast.Expression(tree)), "<wengert sizes>", "eval")
         made = eval(code, {**self.space, **{self.names[n]: k for n, k in sample.items()}})
         return np.array(made, order="C") if isinstance(made, np.ndarray) else made
 
@@ -180,7 +180,7 @@ class SizeFree:
             for name, t in sized.items()
         ]
         function.body[1:1] = lines
-        ast.fix_missing_locations(function)
+        fill_places(function)
         space = self.space | {name: getattr(one, way) for name, (one, way) in self.nests.items()}
         space |= {name: self.evaluated(t, {}) for name, t in self.made_once.items() if name not in sized}
         with np.errstate(all="ignore"):
@@ -257,7 +257,7 @@ class _Parts:
 
     def __init__(self, call):
         self.call, self.tree, self.space = call, sign_folded(call.function), call.call.__globals__
-        found = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
+        found = {n.id for n in nodes_of(self.tree) if isinstance(n, ast.Name) and type(n.ctx) is ast.Load}
         self.names = {name for name in found if name in self.space}
         recipes = {name: text for name, text in call.recipes.items() if name in self.names}
         self.recipes = {name: sign_folded(parse(text, mode="eval").body) for name, text in recipes.items()}

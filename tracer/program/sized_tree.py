@@ -13,7 +13,7 @@ import numpy as np
 from ...ir.dims import Dim
 from ...ir.forms import SizedNumber
 from ...ir.sample import Unalike
-from ...ir.syntax import parse
+from ...ir.syntax import copied_node, nodes_of, parse
 
 PLACE = ("lineno", "end_lineno", "col_offset", "end_col_offset")
 CODE = {  # of the forms of numbers, in Python: the factors are powers of two
@@ -64,24 +64,11 @@ def sign_folded(node):
         return list(map(sign_folded, node))
     if not isinstance(node, ast.AST):
         return node
-    made = copied_node(node)
+    made = copied_node(node, sign_folded)
     if type(made) is ast.UnaryOp and type(made.op) is ast.USub and type(made.operand) is ast.Constant:
         x = made.operand.value
         if type(x) in (int, float):
             return ast.copy_location(ast.Constant(-x), node)
-    return made
-
-
-def copied_node(node, copied=None):
-    """A node whose children are `copied`."""
-    if not node._fields:
-        return node
-    made = type(node).__new__(type(node))  # copy.deepcopy takes ten times as long
-    vars(made).update(vars(node))
-    for field in node._fields:
-        value = getattr(node, field)
-        if isinstance(value, list | ast.AST):
-            setattr(made, field, (copied or sign_folded)(value))
     return made
 
 
@@ -162,7 +149,7 @@ def number_at(value, sizes):
 
 def is_sized(template):
     """Whether any size is in a template."""
-    return any(type(n) is ast.Constant and isinstance(n.value, Dim | SizedNumber) for n in ast.walk(template))
+    return any(type(n) is ast.Constant and isinstance(n.value, Dim | SizedNumber) for n in nodes_of(template))
 
 
 def code_filled(node, names, objects=()):
@@ -184,7 +171,7 @@ def code_filled(node, names, objects=()):
 def sizes_renamed(text, names):
     """The tree of an expression of sizes, under the names of variables."""
     tree = parse(text, mode="eval").body
-    for n in ast.walk(tree):
+    for n in nodes_of(tree):
         if isinstance(n, ast.Name):
             n.id = names.get(n.id, n.id)
     return tree
@@ -193,7 +180,7 @@ def sizes_renamed(text, names):
 def placed_as(tree, node):
     """A tree, all of it where a node is in the source."""
     place = {k: v for k, v in vars(node).items() if k in PLACE}
-    for n in ast.walk(tree):
+    for n in nodes_of(tree):
         if n._attributes:
             for k in PLACE:
                 vars(n).pop(k, None)

@@ -9,6 +9,7 @@ import ast
 import copy
 import types
 
+from ...ir.syntax import nodes_of
 from .find import MADE, build, find
 from .names import FRAME, SPACE, Liveness, bound, declared, in_handlers, looks, names_read, walk
 
@@ -145,9 +146,9 @@ class Division:
 
     def movable(self, s):
         """Whether a statement means the same in a function of its own."""
-        names = {n.id for n in ast.walk(s) if isinstance(n, ast.Name)}
+        names = {n.id for n in nodes_of(s) if isinstance(n, ast.Name)}
         return not (
-            any(isinstance(n, FIXED) or isinstance(n, ast.Attribute) and n.attr in FRAME for n in ast.walk(s))
+            any(isinstance(n, FIXED) or isinstance(n, ast.Attribute) and n.attr in FRAME for n in nodes_of(s))
             or leaves(s)
             or names & {*SPACE, "globals", "super", "__class__", *self.functions}
             or bound([s]) & self.elsewhere
@@ -155,7 +156,7 @@ class Division:
 
     def piece(self, run, defined, inside):
         """The statements, or the call of a piece that stands for them."""
-        below = [n for s in run for n in ast.walk(s)]
+        below = [n for s in run for n in nodes_of(s)]
         looped = any(isinstance(n, LOOPS) for n in below)
         if not looped and (inside or sum(isinstance(n, WORK) for n in below) < OPERATIONS):
             return run
@@ -168,7 +169,7 @@ class Division:
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(n, ast.Load()) for n in ins], [])
         target = ast.Tuple([ast.Name(n, ast.Store()) for n in outs], ast.Store())
         new = ast.Assign([target], call) if outs else ast.Expr(call)
-        for part in ast.walk(new):
+        for part in nodes_of(new):
             ast.copy_location(part, run[0])
         return [new]
 
@@ -187,7 +188,7 @@ def definite(statements):
             found |= definite(s.body) & definite(s.orelse)
         elif isinstance(s, ast.With):
             found |= definite(s.body) | {
-                n.id for i in s.items if i.optional_vars for n in ast.walk(i.optional_vars) if isinstance(n, ast.Name)
+                n.id for i in s.items if i.optional_vars for n in nodes_of(i.optional_vars) if isinstance(n, ast.Name)
             }
         elif isinstance(s, ast.AnnAssign):
             found |= bound([s.target]) if s.value else set()

@@ -6,6 +6,7 @@ be evaluated travel as lambdas. Every new node takes the place, in lines and col
 
 import ast
 
+from ...ir.syntax import Transformer, fill_places, nodes_of
 from .names import assigned_names, looks, outer_names, walk
 from .sites import next_site
 
@@ -23,7 +24,7 @@ def mangled(name, private):
 def at(new, old):
     """`new`, and all of it that has no place yet, at the place of `old`."""
     ast.copy_location(new, old)
-    return ast.fix_missing_locations(new)
+    return fill_places(new, below=False)
 
 
 def load(name):
@@ -56,13 +57,13 @@ def later(expression, first):
 
 def moves(*expressions):
     """Whether expressions mean the same inside a lambda."""
-    return not any(isinstance(n, ASIDE) for e in expressions for n in ast.walk(e))
+    return not any(isinstance(n, ASIDE) for e in expressions for n in nodes_of(e))
 
 
 def one_line(node):
     """Put the names of hooks on the first line of what they stand for: Python calls a method on the last line of its
     name."""
-    for n in ast.walk(node):
+    for n in nodes_of(node):
         if (
             isinstance(n, ast.Attribute)
             and isinstance(n.value, ast.Name)
@@ -76,7 +77,7 @@ def one_line(node):
 def fixed(node):
     """Whether an expression is made of numbers and strings alone: the compiler's own affair."""
     return all(
-        isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in ast.walk(node)
+        isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in nodes_of(node)
     )
 
 
@@ -105,7 +106,7 @@ PLAIN = (*PLAIN, ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)  # of what a t
 
 def is_collected(node):
     """Whether a list comprehension is captured as a loop is: its tests may be asked before the first item is made."""
-    tests = [n for g in node.generators for test in g.ifs for n in ast.walk(test)]
+    tests = [n for g in node.generators for test in g.ifs for n in nodes_of(test)]
     return all(isinstance(n, PLAIN) for n in tests) and is_by_trips(node)
 
 
@@ -128,15 +129,15 @@ def is_by_trips(node):
     parts = [n for g in node.generators for n in (g.target, g.iter, *g.ifs)] + [node.elt]
     if any(g.is_async for g in node.generators) or not moves(*parts):
         return False
-    inner = [n for part in [*parts[1:]] for n in ast.walk(part)]
+    inner = [n for part in [*parts[1:]] for n in nodes_of(part)]
     fed = {id(n.args[0]) for n in inner if isinstance(n, ast.Call) and len(n.args) == 1 and not n.keywords}
-    targets = [n for g in node.generators for n in ast.walk(g.target)]
+    targets = [n for g in node.generators for n in nodes_of(g.target)]
     return not any(
         isinstance(n, ast.Lambda) or isinstance(n, ast.GeneratorExp) and id(n) not in fed for n in inner
     ) and all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for n in targets)
 
 
-class Expressions(ast.NodeTransformer):
+class Expressions(Transformer):
     """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the
     names from around it."""
 

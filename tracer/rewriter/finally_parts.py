@@ -2,6 +2,7 @@
 
 import ast
 
+from ...ir.syntax import nodes_of
 from .expressions import at, hook
 
 JUMPS = (ast.Return, ast.Break, ast.Continue)
@@ -14,7 +15,7 @@ def after_all(s, final):
     What says that tracing cannot go on is not ended by it: it only puts things back then. Where it does more than to
     leave values in names, a program that raises in the `try` leaves the call to Python.
     """
-    does = {type(n) for part in s.finalbody for n in ast.walk(part)}
+    does = {type(n) for part in s.finalbody for n in nodes_of(part)}
     if not does.isdisjoint(DOES):
         inside, s.finalbody = [s] if s.handlers else s.body, []
         s = at(ast.Try([at(ast.With([ast.withitem(at(hook("finishing"), s))], inside), s)], [], [], []), s)

@@ -4,7 +4,6 @@ own code."""
 import __future__
 
 import ast
-import copy
 import dis
 import functools
 import inspect
@@ -14,7 +13,7 @@ import stat
 import sys
 import types
 
-from ...ir.syntax import compiled, parse
+from ...ir.syntax import children, compiled, copied, fill_places, parse
 from .names import SCOPES, bound, walk
 from .travelled import travelled
 
@@ -31,7 +30,7 @@ def _functions(text):
     found = {}
 
     def visit(node, private):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, SCOPES) and not isinstance(child, ast.ClassDef):
                 name = getattr(child, "name", "<lambda>")
                 line = min([child.lineno, *(d.lineno for d in getattr(child, "decorator_list", ()))])
@@ -52,7 +51,7 @@ def find(code, space):
     there is no source that fits."""
     if id(code) in MADE and MADE[id(code)][0] is code:
         _, node, private, imports = MADE[id(code)]
-        return copy.deepcopy(node), private, imports
+        return copied(node), private, imports
     result = _find(code, space)
     if result is None:  # what is cached may be older than the function
         linecache.checkcache(code.co_filename)
@@ -76,7 +75,7 @@ def found_in(text, code):
     """What `find` tells, where a function is of this source."""
     found, imports = _functions(text)
     for node, private in found.get((code.co_name, code.co_firstlineno), ()):
-        node = bare(copy.deepcopy(node))
+        node = bare(copied(node))
         try:
             made = build(node, private, imports, code)
         except SyntaxError:
@@ -146,7 +145,7 @@ def build(node, private, imports, code, extra=()):
     for part in (top, outer, *params, body[0]):
         ast.copy_location(part, node)
     made = compiled(
-        ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True
+        fill_places(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True
     )
     for step in ([private] if private else []) + ["@outer", name]:
         made = next(c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == step)

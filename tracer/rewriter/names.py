@@ -2,6 +2,8 @@
 
 import ast
 
+from ...ir.syntax import children, nodes_of
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 FRAME = {"_getframe", "currentframe"}  # attributes that give a function its own frame
@@ -17,7 +19,7 @@ def walk(node, inside=lambda n: not isinstance(n, SCOPES)):
         node = todo.pop()
         yield node
         if inside(node):
-            todo.extend(ast.iter_child_nodes(node))
+            todo.extend(children(node))
 
 
 def looks(function):
@@ -85,7 +87,7 @@ def loads(nodes):
     """The names read anywhere in statements or expressions, by `x += 1` too, those in lambdas and comprehensions
     included."""
     nodes = nodes if isinstance(nodes, list) else [nodes]
-    below = [n for node in nodes if node is not None for n in ast.walk(node)]
+    below = [n for node in nodes if node is not None for n in nodes_of(node)]
     added = {n.target.id for n in below if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
     return added | {n.id for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
@@ -98,7 +100,7 @@ def names_read(nodes):
             if isinstance(n, ast.Lambda):
                 found |= names_read(n.body) - parameters(n.args) | names_read([*n.args.defaults, *n.args.kw_defaults])
             elif isinstance(n, COMPREHENSIONS):
-                own = {m.id for g in n.generators for m in ast.walk(g.target) if isinstance(m, ast.Name)}
+                own = {m.id for g in n.generators for m in nodes_of(g.target) if isinstance(m, ast.Name)}
                 inner = [g.iter for g in n.generators[1:]] + [i for g in n.generators for i in g.ifs]
                 inner += [n.key, n.value] if isinstance(n, ast.DictComp) else [n.elt]
                 found |= names_read(inner) - own | names_read(n.generators[0].iter)
@@ -110,7 +112,7 @@ def names_read(nodes):
 
 
 def assigned_names(target):
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in nodes_of(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def escapes(statement):
@@ -130,21 +132,21 @@ def exits(node, loop=False):
         return set()
     if isinstance(node, ast.For | ast.While):
         return exits(node.body, True) | exits(node.orelse, loop)
-    return set().union(*(exits(n, loop) for n in ast.iter_child_nodes(node)))
+    return set().union(*(exits(n, loop) for n in children(node)))
 
 
 def in_functions(statements):
     """The names of which enclosing scopes or functions inside may read, at any time."""
     found = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
     inner = [n for n in walk(statements) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
-    return found | {m.id for n in inner for m in ast.walk(n) if isinstance(m, ast.Name)}
+    return found | {m.id for n in inner for m in nodes_of(n) if isinstance(m, ast.Name)}
 
 
 def in_handlers(statements):
     """The names that handlers may read, of whatever statement raises."""
     tries = [n for n in walk(statements) if isinstance(n, ast.Try | ast.TryStar)]
     parts = [part for n in tries for part in (*n.handlers, *n.finalbody, *n.orelse)]
-    return {m.id for part in parts for m in ast.walk(part) if isinstance(m, ast.Name)}
+    return {m.id for part in parts for m in nodes_of(part) if isinstance(m, ast.Name)}
 
 
 class Liveness:
@@ -172,7 +174,7 @@ class Liveness:
 
     def before(self, s, out, leave, again):
         if isinstance(s, ast.Return | ast.Raise):
-            return self.reads([*ast.iter_child_nodes(s)])
+            return self.reads([*children(s)])
         if isinstance(s, ast.Break):
             return leave
         if isinstance(s, ast.Continue):

@@ -6,6 +6,7 @@ which has a hook. What other cases ask is told to the hook of what is matched.
 
 import ast
 
+from ...ir.syntax import nodes_of
 from .expressions import at, hook
 
 
@@ -32,8 +33,8 @@ def questions_of(patterns):
     """What patterns ask: words of `matched` (`regions/patterns.py`)."""
     tops = [p for pattern in patterns for p in classes(pattern)]
     own = [p for p in tops if isinstance(p, ast.MatchClass) or isinstance(p, ast.MatchAs) and p.pattern is not None]
-    inner = [n for p in tops for n in ast.walk(p) if n is not p]
-    everything = [n for p in patterns for n in ast.walk(p)]
+    inner = [n for p in tops for n in nodes_of(p) if n is not p]
+    everything = [n for p in patterns for n in nodes_of(p)]
     singletons = any(isinstance(n, ast.MatchSingleton) and type(n.value) is bool for n in everything)
     return [
         *(["singletons"] if singletons else []),
@@ -43,4 +44,4 @@ def questions_of(patterns):
 
 
 def _holds_class(pattern):
-    return any(isinstance(n, ast.MatchClass) for n in ast.walk(pattern))
+    return any(isinstance(n, ast.MatchClass) for n in nodes_of(pattern))

@@ -14,8 +14,8 @@ The bodies share the function's own cells, through which the hooks read, replace
 """
 
 import ast
-import copy
 
+from ...ir.syntax import copied, nodes_of
 from .expressions import Expressions, at, hook, in_test, is_generator, later, load, mangled, store
 from .finally_parts import after_all
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks, outer_names
@@ -30,7 +30,7 @@ class StatementRewriter(Expressions):
         super().__init__(private, first, outer)
         self.globals, self.nonlocals = declared(body, ast.Global), declared(body, ast.Nonlocal)
         self.live = Liveness(body)
-        inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
+        inner = [n for s in body for n in nodes_of(s) if isinstance(n, ast.FunctionDef)]
         mine = bound(body) | params | self.nonlocals
         # what nested functions rebind
         self.foreign = set().union(*(declared(f.body, ast.Nonlocal) for f in inner)) & mine
@@ -194,7 +194,7 @@ class StatementRewriter(Expressions):
         if all(
             isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context)
             for t in s.targets
-            for n in ast.walk(t)
+            for n in nodes_of(t)
         ):
             s.value = value
             return [s]
@@ -221,7 +221,7 @@ class StatementRewriter(Expressions):
                 )
             ]
         if isinstance(target, ast.Name) or not any(
-            isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)
+            isinstance(n, ast.Attribute | ast.Subscript) for n in nodes_of(target)
         ):
             return [at(ast.Assign([target], value), place)]
         after = []  # unpacked first, stored left to right: a[i], i = 1, 2 stores at the old i
@@ -298,7 +298,7 @@ class StatementRewriter(Expressions):
         for item in s.items:
             item.context_expr = at(hook("manager", self.visit(item.context_expr)), item.context_expr)
             target = item.optional_vars
-            if target is not None and any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
+            if target is not None and any(isinstance(n, ast.Attribute | ast.Subscript) for n in nodes_of(target)):
                 name = self.temporary("entered")
                 item.optional_vars = at(store(name), target)
                 lead += self.assign(target, load(name), target)
@@ -314,7 +314,7 @@ class StatementRewriter(Expressions):
             if not (len(h.body) == 1 and isinstance(h.body[0], ast.Raise) and h.body[0].exc is None)
         ]
         if final:  # what would go on there in Python, or be another exception, but not in a program
-            every = ast.Tuple([copy.deepcopy(t) for t in final], ast.Load())
+            every = ast.Tuple([copied(t) for t in final], ast.Load())
             body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s), s)), s))], body), s)]
         for handler, kind in zip(s.handlers, caught):
             handler.type = at(hook("handled", *([kind] if kind else [])), kind or handler)
@@ -369,7 +369,7 @@ def rewrite_function(node, private, outer=None):
     if isinstance(node, ast.Lambda):
         node.body = Expressions(private, first, outer).visit(node.body)
         return node
-    params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    params = {a.arg for a in nodes_of(node.args) if isinstance(a, ast.arg)}
     rewriter = StatementRewriter(private, first, outer, node.body, params)
     head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     body = rewriter.block(node.body[len(head) :], tail=True)
