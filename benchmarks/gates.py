@@ -46,6 +46,22 @@ def windowed(products):
     return f, (draw((64, 64, channels)).astype("f4"), draw((channels, 3, 3, results)).astype("f4"))
 
 
+def trips_of_their_own(work):
+    """Counted roughly: an equation is 16."""
+    rows, inner = 32, max(work // (32 * 8 * 16), 1)
+
+    def f(x):
+        out = np.zeros(rows)
+        for i in range(rows):
+            s = 0.0
+            for j in range(inner):
+                s += np.sqrt(1.0 + (x[j] - i) ** 2)
+            out[i] = s
+        return out
+
+    return f, (draw(inner),)
+
+
 def by_rows(elements):
     n = int(elements**0.5)
 
@@ -365,6 +381,9 @@ GATES = {
     ),
     "backends.native.region.PRODUCT": Gate(
         small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True, engine="auto"
+    ),
+    "backends.native.parallel.LEAST": Gate(
+        trips_of_their_own, (1 << 17, 1 << 18, 1 << 20, 1 << 22, 1 << 24), engine="auto"
     ),
     "backends.native.reduce.PRODUCT_ROW": Gate(products_with_a_matrix, (16, 32, 48, 64, 128), engine="auto"),
     "backends.native.reduce.ROW": Gate(sum_of_columns, (8, 16, 48, 64, 128), engine="auto"),

@@ -40,6 +40,17 @@ def rescaled_rows():
     return f, (draw((256, 256)),)
 
 
+def distances():
+    def f(x):
+        out = np.zeros(x.shape)
+        for i in range(x.shape[0]):
+            for j in range(x.shape[0]):
+                out[i] += 1.0 / np.sqrt(1.0 + (x[j] - x[i]) ** 2)
+        return out
+
+    return f, (draw(600),)
+
+
 def long_line():
     def f(a, b):
         for _ in range(50):
@@ -201,6 +212,7 @@ SETTINGS = {
     "backends.native.region.CHEAP": Setting(many_statements, (4, 12, 36), "auto"),
     "backends.native.region.DEAR": Setting(many_statements, (25, 100, 400), "auto"),
     "backends.native.region.PLACES": Setting(padded, (0, 2, 8), "auto"),
+    "backends.native.parallel.PART": Setting(distances, (1 << 15, 1 << 18, 1 << 21), "auto"),
     "backends.native.skew.FAR": Setting(three_fields, (2, 8, 32), "auto"),
     "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9), "auto"),
     "backends.native.skew.NEAR": Setting(three_fields, (1 << 13, 1 << 15, 1 << 17), "auto"),

@@ -7,8 +7,8 @@ PTX, how many blocks and threads, and which of its pointers are results. XLA put
 import jax
 from jax import numpy as jnp
 
+from ..native.independent import FIRST
 from ..xla.table import XLA
-from .independent import FIRST
 
 TARGET = "__gpu$xla.gpu.ptx"
 CONFIGURATION = (

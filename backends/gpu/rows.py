@@ -10,8 +10,8 @@ from ...ir.core import Builder, Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, groups, loop
 from ...ir.types import Tensor
+from ..native.independent import PART, STORE, Accesses, Together
 from ..native.interrupts import trips
-from .independent import PART, STORE, Accesses, Together
 
 RESHAPE, BROADCAST, IOTA, CAST, ADD = (OPS[name] for name in ("reshape", "broadcast", "iota", "cast", "add"))
 

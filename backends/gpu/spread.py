@@ -4,10 +4,10 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ..native.code import llvm_literal, llvm_type
+from ..native.independent import FIRST, totals
 from ..native.interrupts import trips
 from ..native.reduce import REDUCTIONS
 from ..native.values import NotNative
-from .independent import FIRST, totals
 
 STORE = OPS["dynamic_update_slice"]
 NEVER = str((1 << 63) - 1)  # fact: no trip has this number

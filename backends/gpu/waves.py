@@ -13,8 +13,8 @@ from ...ir.affine import Affine, affine_constant, plus
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, groups, loop, region
+from ..native.independent import Together
 from ..native.interrupts import trips
-from .independent import Together
 from .rows import Cells
 
 SLOPES = range(5)  # bound: trips that a row stays behind the one before

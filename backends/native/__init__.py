@@ -10,7 +10,7 @@ from .direct import again, builtin
 from .draw_check import unlike_numpy
 from .drawing import alone
 from .interrupts import endures
-from .legal import LEAST, ending, forms, taken
+from .legal import LEAST, ending, form_in_words, forms, taken
 from .listing import assembly, listed_nests, target_name
 from .run import allowed, asked, callable_nest, here, listens, lowered, uncallable
 from .size_free import SampledAgain, SampledNest, SizeFreeNest, sampled
@@ -18,6 +18,6 @@ from .trap import can_raise, unless_failed
 
 __all__ = [
     "LEAST", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked", "assembly",
-    "builtin", "callable_nest", "can_raise", "ending", "endures", "forms", "here", "listed_nests", "listens", "lowered",
+    "builtin", "callable_nest", "can_raise", "ending", "endures", "form_in_words", "forms", "here", "listed_nests", "listens", "lowered",
     "sampled", "taken", "target_name", "uncallable", "unless_failed", "unlike_numpy",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ import weakref
 from ...ir.bounded import Limited
 from ...ir.forks import hold_while_forking
 from .debug_lines import asked_for, tell_perf
+from .threads import POOL, SHARE, pool_text
 from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
@@ -73,6 +74,10 @@ def libraries():
 @functools.cache
 def has_symbol(name):
     """Whether a C function is there, which is then known to linkers; an unresolved one would end the process."""
+    if name == SHARE:
+        SYMBOLS[name] = pool()
+        machine()[0].add_symbol(name, SYMBOLS[name])
+        return True
     wanted = name.removesuffix(SUFFIX)
     function = next((getattr(library, wanted) for library in libraries() if hasattr(library, wanted)), None)
     if function is None:
@@ -81,6 +86,14 @@ def has_symbol(name):
     with LOCK:
         machine()[0].add_symbol(name, SYMBOLS[name])
     return True
+
+
+@functools.cache
+def pool():
+    """The address of the function that shares the parts of a loop among threads, which begin with it."""
+    code = immortal(machine_code(pool_text()))
+    POOL.begin(code.address)
+    return code.address(SHARE)
 
 
 @functools.cache

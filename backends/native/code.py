@@ -243,10 +243,11 @@ class Code:
 
         return "\n".join(["entry:", *self.head, *map(spell, self.spelled(), self.places)])
 
-    def spelled(self):
-        """The lines of the body, phis completed."""
+    def spelled(self, lines=None):
+        """The lines of the body, or of a part of it, phis completed."""
         arrivals = lambda pairs: ", ".join(f"[ {x}, %{block} ]" for x, block in pairs)
-        return [line if isinstance(line, str) else f"{line[0]} {arrivals(line[1])}" for line in self.lines]
+        lines = self.lines if lines is None else lines
+        return [line if isinstance(line, str) else f"{line[0]} {arrivals(line[1])}" for line in lines]
 
 
 def compare(code, kind, d, x, y):

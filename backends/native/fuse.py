@@ -10,6 +10,7 @@ from ...ir.sample import assume, assume_zero
 from . import mask_skip
 from .code import IndexForm
 from .elements import Elements, offset, operand_reads
+from .parallel import ELEMENT
 from .values import Memory
 
 MANY = 4  # bound: differences of an index that are tried
@@ -175,6 +176,21 @@ class Fused:
             self.names = [self.code.name() for _ in new.loops]
         self.stores.append(new)
         self.cost += new.x.cost
+
+    @property
+    def rows_and_cost(self):
+        """The trips of the outermost of its loops, 0 without or where lanes are computed, and the cost of each."""
+        first = self.stores[0]
+        rows, *inner = [n for _, n in first.loops] or [0]
+        return 0 if first.lane else rows, math.prod(inner) * self.cost * ELEMENT
+
+    def apart(self):
+        """Whether its trips may be made in any order."""
+        loops = [(name, n) for name, (_, n) in zip(self.names, self.stores[0].loops)]
+        met = lambda o, at: meeting(o, at, loops) in (SAME, APART)
+        stored = [(s.cell, s.place(s.index(self.names))) for s in self.stores]
+        touched = [*stored, *(access for s in self.stores for access in s.reads(self.names))]
+        return all(met(o, at) for cell, at in stored for c, o in touched if c is cell)
 
     @property
     def read(self):

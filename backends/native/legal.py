@@ -16,6 +16,7 @@ from .ffi import refusal
 from .interrupts import is_long, loop_work
 from .nest import Nest
 from .sized_nest import SizedNest
+from .threads import thread_count
 from .values import NotNative
 
 # work from which a nest pays for being compiled: equations run, rows by their length; measured by benchmarks/tune.py
@@ -41,6 +42,12 @@ def forms(func, least=...):
         if reason is not None:
             for region in eqn.regions():
                 yield from forms(region, least)
+
+
+def form_in_words(eqn):
+    """The form of a loop that is native, in words."""
+    nest = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs, 0)[0]
+    return f"native, shared by {thread_count()} threads" if nest is not None and nest.shared else "native"
 
 
 def least_work(asked):

@@ -25,18 +25,19 @@ def once(build, params, attrs):
 
 
 class Nest:
-    """One loop equation being emitted.
+    """One loop equation being emitted. SHARES: whether threads may share loops of it.
 
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
     signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
+    part: the one of a loop that is being emitted apart; shared: how many loops threads share.
     """
 
-    REGION, PARTS = RegionEmitter, 1
+    REGION, PARTS, SHARES = RegionEmitter, 1, True
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
-        self.constants, self.met, self.extra = [], set(), []
+        self.constants, self.met, self.extra, self.part, self.shared = [], set(), [], None, 0
         # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
         self.drawn, self.bitgens = set(), {}
         self.hearing = Interrupts(self.code, self.PARTS) if long and direct.refusal() is None else None
@@ -97,7 +98,8 @@ class Nest:
         return func
 
     def scratch(self, t):
-        """Memory of its own for a value: on the stack while there is room."""
+        """Memory of its own for a value: on the stack while there is room. Each part of a loop that threads share has
+        its own."""
         supported(t)
         size = t.size * t.dtype.itemsize
         if size <= self.room:
@@ -105,6 +107,8 @@ class Nest:
             name = self.code.name()
             self.code.head.append(f"  {name} = alloca {memory_type(t.dtype)}, i64 {t.size}, align 64")
             return Cell(name, t.dtype, t.size)
+        if self.part is not None:
+            return Cell(self.part.memory(size), t.dtype, t.size)
         self.extra.append(t)
         return Cell(self.buffer("result", len(self.results) + len(self.extra) - 1), t.dtype, t.size)
 

@@ -17,6 +17,7 @@ from .early_exit import Facts, passed
 from .elements import Elements, offset
 from .library import has_vector_form
 from .mask_skip import demands
+from .parallel import ELEMENT, is_shared, share_range, shared_trips
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS, POLYNOMIALS
 from .scatter import SCATTERS
@@ -215,8 +216,10 @@ class RegionEmitter(Writes):
         if rows is not None:
             self.added_up(t, cell, *rows)
         else:
-            self.over(
-                t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index))
+            self.shared_over(
+                t.shape,
+                ELEMENT * sum(x.type.size * x.cost for x in xs),
+                lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)),
             )
         cell.written()
         return Memory(t, cell)
@@ -250,8 +253,8 @@ class RegionEmitter(Writes):
 
     def spread(self, eqn, body, bound, invariants, start, step):
         """A loop of which many trips are run at once -> the last values of its scalars; None where they are run in
-        order, as here always."""
-        return None
+        order."""
+        return shared_trips(self, eqn, body, bound, invariants, start, step)
 
     def largest_product(self, eqn):
         """Multiplications up to which a product is not left to a library."""
@@ -274,6 +277,15 @@ class RegionEmitter(Writes):
                 self.code.count_up("0", shape[d], lambda t: nested(d + 1, (*index, IndexForm.of(t))) or ())
 
         nested(0, ())
+
+    def shared_over(self, shape, cost, body):
+        """`over`, by threads where that pays; body: works on memory of its index alone; cost: of all of it."""
+        rows, *rest = shape
+        if self.block is not None or not is_shared(self.nest, rows, cost // rows):
+            self.over(shape, body)
+            return
+        inner = lambda t: self.over(rest, lambda index: body((IndexForm.of(t), *index))) or ()
+        share_range(self.nest, rows, cost // rows, lambda low, high: self.code.count_up(low, high, inner))
 
     def starts(self, operands, shape, sizes):
         """The starts of a part as indices, within the array."""

@@ -7,6 +7,7 @@ from .code import IndexForm
 from .elements import KEEP, Elements, LiveWindow, has_comparison, offset
 from .fuse import CellStore, Fused
 from .mask_skip import changed_under, states
+from .parallel import is_shared, share_range
 from .scatter import emit_scatter
 from .skew import Skewed
 from .values import Mapped, Memory, Moved, NotNative
@@ -125,8 +126,15 @@ class Writes:
         """Emit the stores that wait for others over the same indices, or the same rows."""
         self.close()
         wave, self.wave = self.wave, self.SKEWED(self.code)
-        if wave.groups:
+        if len(wave.groups) == 1 and self.block is None and self.is_to_share(wave.groups[0][0]):
+            group, _ = wave.groups[0]
+            share_range(self.nest, *group.rows_and_cost, lambda low, high: group.emit(None, (low, high)))
+        elif wave.groups:
             wave.emit(self.block)
+
+    def is_to_share(self, group):
+        """Whether threads are to make the rows of a group."""
+        return is_shared(self.nest, *group.rows_and_cost) and group.apart()
 
     def detached(self, store, names, x, index, least):
         """x, with parts of up to `least` elements that a store of it would overwrite too early computed now."""

@@ -13,9 +13,9 @@ from wengert import jit
 from wengert.backends import gpu
 from wengert.backends.gpu import decision, proof, ptx
 from wengert.backends.gpu import launch as launching
-from wengert.backends.gpu.independent import FIRST, totals
 from wengert.backends.gpu.kernel import Kernel
 from wengert.backends.native import asked
+from wengert.backends.native.independent import FIRST, totals
 from wengert.backends.native.values import NotNative
 from wengert.backends.target import lowering_for
 from wengert.backends.xla.dispatch import wide

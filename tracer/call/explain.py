@@ -248,10 +248,9 @@ def _loops(version, device):
         found = [(eqn, reason or why) for eqn, reason in found]
     other = "in Python" if version.engine else "through XLA"
     if len(found) <= LOOPS:
-        return [
-            f"    loop         {eqn.source or 'of no line'}: {'native' if reason is None else f'{other}: {reason}'}"
-            for eqn, reason in found
-        ]
+        form = lambda eqn, reason: native.form_in_words(eqn) if reason is None else f"{other}: {reason}"
+        with native.ending(version.func):
+            return [f"    loop         {eqn.source or 'of no line'}: {form(eqn, reason)}" for eqn, reason in found]
     reasons = collections.defaultdict(list)
     for eqn, reason in found:
         reasons[reason].append(eqn.source)

@@ -6,6 +6,8 @@ clamped, and meet another). So no trip reads or stores what another stores. Numb
 the first of the trips' that is not 0, as what checks find is (`FIRST`).
 """
 
+import typing
+
 from ...ir.core import Lit
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
@@ -22,14 +24,17 @@ class Together(Exception):
     """A trip may need what another one leaves."""
 
 
-def totals(known, body, carried):
+def totals(known, body, carried, status=None, literals=False):
     """{position of a carried number: the reduction that it is} of a loop whose trips do not hang together, or None.
 
-    known: `ir.affine.Affine` of the program around, which has been told of the counter and of the loop's operands.
+    known: `ir.affine.Affine` of the program around, which has been told of the counter and of the loop's operands;
+    status: the position of a number that is known to be FIRST; literals: whether a number may be
+    Marked.
     """
     state = body.params[len(body.params) - carried :]
     try:
-        numbers = {k: number_total(body, p, body.results[k]) for k, p in enumerate(state) if not p.type.shape}
+        number = lambda k, p: FIRST if k == status else number_total(body, p, body.results[k], literals)
+        numbers = {k: number(k, p) for k, p in enumerate(state) if not p.type.shape}
         roots = {p: k for k, p in enumerate(state) if p.type.shape}
         accesses, local = {k: [] for k in roots.values()}, set(body.params)
         results = [k if p.type.shape else None for k, p in enumerate(state)]
@@ -42,20 +47,73 @@ def totals(known, body, carried):
     return numbers
 
 
-def number_total(body, p, r):
-    """The reduction by which one number is carried, or FIRST, None where it stays; Together if it is none of these."""
+def number_total(body, p, r, literals=False):
+    """The reduction by which one number is carried, in loops and branches of the body too, or FIRST, None where it
+    stays; Together if it is none of these."""
     users = [eqn for eqn in body.eqns if p in eqn.operands]
-    if r is p and not users:
-        return None
+    if not users and (r is p or literals and isinstance(r, Lit) and p.type.kind in "iub"):
+        return None if r is p else Marked(r, True)
     if len(users) == 2 and is_first(body, users, p, r):
         return FIRST
-    if len(users) != 1 or users[0].results != (r,) or users[0].op not in TOTALS or users[0].operands.count(p) != 1:
+    made, users = chosen_total(body, users, p, r)
+    if len(users) != 1 or made not in users[0].results or users[0].operands.count(p) != 1:
         raise Together
     if any(r in eqn.operands for eqn in body.eqns) or body.results.count(r) != 1 or p in body.results:
+        raise Together
+    if users[0].op in (loop, cond):
+        return number_total_within(users[0], users[0].operands.index(p), users[0].results.index(made), literals)
+    if users[0].op not in TOTALS:
         raise Together
     if p.type.kind in "fc" and users[0].op in (OPS["add"], OPS["mul"]) and ONLY_EXACT.get():
         raise Together
     return OPS[TOTALS[users[0].op]]
+
+
+def chosen_total(body, users, p, r):
+    """-> (what an equation makes of p, [that equation]) where r is that or p, as a truth says, and nothing else hangs
+    on either; else (r, users)."""
+    for taken, chosen in (users, users[::-1]) if len(users) == 2 else ():
+        made = taken.results[0]
+        uses = sum(eqn.operands.count(made) for eqn in body.eqns) + body.results.count(made)
+        picks = chosen.op is SELECT and chosen.results == (r,) and chosen.operands[0] is not p
+        if taken.op in TOTALS and picks and chosen.operands.count(p) == uses == 1 and made in chosen.operands[1:]:
+            return made, [taken]
+    return r, users
+
+
+def number_total_within(eqn, n, k, literals):
+    """The reduction by which a loop or a choice makes its result k of its operand n alone."""
+    if eqn.op is cond:
+        return either_total([number_total(f, f.params[n - 1], f.results[k], literals) for f in eqn.attrs["branches"] if n])
+    limit, fixed, state = groups(eqn.operands, **eqn.attrs)
+    test, body, at = eqn.attrs["test"], eqn.attrs["body"], n - len(limit) - len(fixed)
+    asked = [] if test is None or at != k else [test.params[len(test.params) - len(state) + k]]
+    if at != k or any(p in e.operands for p in asked for e in test.eqns):
+        raise Together
+    found = number_total(body, body.params[len(body.params) - len(state) + k], body.results[k], literals)
+    return found._replace(always=False) if isinstance(found, Marked) else found
+
+
+class Marked(typing.NamedTuple):
+    """That a number is a literal behind trips that make it one; always: each of them does."""
+
+    literal: Lit
+    always: bool
+
+    def __eq__(self, other):
+        return isinstance(other, Marked) and self.literal == other.literal
+
+    __hash__ = None
+
+
+def either_total(found):
+    """What a number is behind a choice, of what it is behind each branch."""
+    different = [x for n, x in enumerate(found) if x is not None and x not in found[:n]]
+    if len(different) > 1 or not found:
+        raise Together
+    if different and isinstance(different[0], Marked):
+        return different[0]._replace(always=all(isinstance(x, Marked) and x.always for x in found))
+    return different[0] if different else None
 
 
 def is_first(body, users, p, r):

@@ -1,0 +1,284 @@
+"""Loops whose trips do not hang together (`independent.py`), shared among threads (`threads.py`).
+
+Their trips are cut into parts, by a number that follows from the loop alone: what is added up in each part, and then
+over all of them in order, is the same on one processor and on many. The code of a part is emitted apart, and becomes a
+function that takes the registers of the nest which it reads from a frame. Where there is one processor, or machine code
+names the user's lines, it stays where it is, as the body of a loop over parts.
+"""
+
+import contextlib
+import re
+
+from ...ir.ops import OPS
+from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
+from .debug_lines import asked_for
+from .early_exit import status_result
+from .independent import FIRST, Marked, totals
+from .interrupts import PERIOD, ROW, trips, work
+from .reduce import REDUCTIONS
+from .threads import SHARE, thread_count
+
+# work of a loop, of which an equation is ROW, from which threads may share it; measured by benchmarks/tune.py
+LEAST = 1 << 20
+PART = 1 << 18  # the same, of a part; measured by benchmarks/tune.py
+ELEMENT = 4  # fact: what one operation on an element of an array is, an equation being ROW
+LONG = PERIOD * ROW  # the same, of a trip that is to hear signals
+MOST = 256  # bound: parts
+FEW = 4  # bound: parts below which threads would wait for one another
+SLOT = 16  # fact: bytes of the largest register
+NAME = re.compile(r"%[vp]\d+")
+DEFINED = re.compile(r"  (%v\d+) = (.*)")
+WORD = r"(?:nsw|nuw|exact|reassoc|nnan|ninf|nsz|arcp|contract|afn|fast|disjoint|nneg|samesign)"
+TYPE = r"(\{[^}]*\}|\w+)"
+CAST = re.compile(rf"(?:sext|zext|trunc|fptosi|fptoui|sitofp|uitofp|fpext|fptrunc|bitcast) .* to {TYPE}$")
+LEADING = re.compile(rf"(?:call|phi|load(?: volatile)?|insertvalue|[a-z]+)(?: {WORD})* {TYPE}[ ,]")
+FIELD = re.compile(r"extractvalue \{ (\w+), \1 \} ")
+CHOSEN = re.compile(rf"select i1 [^,]+, {TYPE} ")
+
+
+class Part:
+    """Code that is emitted apart from the function it is a part of. number: the register of which part it is."""
+
+    def __init__(self, nest):
+        self.nest, self.code, self.number = nest, nest.code, nest.code.name()
+        self.label, self.freed, self.arrivals, self.end = nest.code.label(), [], [], nest.code.label()
+
+    @contextlib.contextmanager
+    def emitted(self):
+        """Within: code goes here; no signal is heard in it, and what leaves the nest leaves the part."""
+        code, nest = self.code, self.nest
+        outer = code.lines, code.places, code.head, code.here, nest.room, nest.hearing, nest.early_exit, nest.part
+        code.lines, code.places, code.head = [], [], []
+        nest.hearing, nest.part, nest.early_exit = None, self, self
+        try:
+            code.begin(self.label)
+            yield self
+            self.lines, self.places, self.head, self.here = code.lines, code.places, code.head, code.here
+        finally:
+            code.lines, code.places, code.head, code.here, nest.room, nest.hearing, nest.early_exit, nest.part = outer
+
+    # -- what a region asks of it ------------------------------------------------------------------
+    def unless(self, failed, status):
+        """As EarlyExit has it: go to the end of the part with a status if a check has failed."""
+        if failed == "false":
+            return
+        code, on = self.code, self.code.label()
+        unlikely = code.call("llvm.expect.i1", "i1", ("i1", failed), ("i1", "false"))
+        self.arrivals.append((status, code.here))
+        code.branch(unlikely, self.end, on)
+        code.begin(on)
+
+    def finish(self, statuses):
+        """The end of the part, to which its checks go. statuses: the cell of what they found, if there is one."""
+        code = self.code
+        self.arrivals.append(("0", code.here))
+        code.jump(self.end)
+        code.begin(self.end)
+        found, _ = code.phi("i64", self.arrivals)
+        if statuses is not None:
+            code.store(statuses.pointer, statuses.dtype, IndexForm.of(self.number), found)
+        for pointer in self.freed:
+            code.do(f"call void @free(ptr {pointer})")
+
+    def memory(self, bytes):
+        """Memory for a value that is too large for the stack -> its pointer."""
+        self.code.declared |= {"malloc": "declare ptr @malloc(i64)", "free": "declare void @free(ptr)"}
+        name = self.code.name()
+        self.code.head.append(f"  {name} = call ptr @malloc(i64 {bytes})")
+        self.freed.append(name)
+        return name
+
+    # -- where it goes -----------------------------------------------------------------------------
+    def share(self, count):
+        """Run `count` parts, each once."""
+        code, captured = self.code, None if thread_count() == 1 or asked_for() else self.captured()
+        if captured is None:
+            code.head += self.head
+            code.count_up("0", count, lambda _: self.within() or (), name=self.number)
+            return
+        self.nest.shared += 1
+        name = f"part{len(code.defined)}"
+        frame, slots = code.name(), [f"%slot{n}" for n in range(len(captured))]
+        code.head.append(f"  {frame} = alloca [{max(len(captured), 1) * SLOT} x i8], align {SLOT}")
+        for n, (x, t) in enumerate(captured):
+            code.do(f"store {stored_type(t)} {x}, ptr {self.slot(frame, n)}")
+        code.defined[name] = self.text(name, captured, slots)
+        code.declared[SHARE] = f"declare void @{SHARE}(ptr, ptr, i64, ptr)"
+        code.do(f"call void @{SHARE}(ptr @{name}.entry, ptr {frame}, i64 {count}, ptr @{name}.known)")
+
+    def slot(self, frame, n):
+        return self.code.op(f"getelementptr inbounds i8, ptr {frame}, i64 {n * SLOT}")
+
+    def within(self):
+        """The part, in the function that it is a part of."""
+        code = self.code
+        code.jump(self.label)
+        code.lines += self.lines
+        code.places += self.places
+        code.here = self.here
+
+    def text(self, name, captured, slots):
+        """Its function, and the one that reads what that takes from a frame."""
+        lines = self.code.spelled(self.lines)
+        taken = ", ".join(f"{t} {x}" for x, t in captured + [(self.number, "i64")])
+        given = ", ".join([*(f"{stored_type(t)} {s}" for s, (_, t) in zip(slots, captured)), "i64 %number"])
+        body = "\n".join(["entry:", *self.head, f"  br label %{self.label}", *lines, "  ret void"])
+        reads = []
+        for n, (s, (_, t)) in enumerate(zip(slots, captured, strict=True)):
+            reads.append(f"  {s}.at = getelementptr inbounds i8, ptr %frame, i64 {n * SLOT}")
+            reads.append(f"  {s} = load {stored_type(t)}, ptr {s}.at")
+        entry = "\n".join([*reads, f"  call void @{name}({given})", "  ret void"])
+        return (
+            f"@{name}.known = internal global i64 0, align 8\n"
+            f"define internal void @{name}({taken}) #0 {{\n{body}\n}}\n"
+            f"define internal void @{name}.entry(ptr %frame, i64 %number) #0 {{\n{entry}\n}}"
+        )
+
+    def captured(self):
+        """[(register of the function around, its type)] of what it reads; None where a type is not known, or two of
+        them may be the same memory."""
+        lines = [*self.head, *self.code.spelled(self.lines)]
+        own = {m[1] for line in lines if (m := DEFINED.match(line))} | {self.number}
+        read = dict.fromkeys(x for line in lines for x in NAME.findall(line) if x not in own)
+        around = {m[1]: m[2] for line in (*self.code.head, *self.code.spelled()) if (m := DEFINED.match(line))}
+        types = [(x, "ptr noalias" if x.startswith("%p") else register_type(around.get(x, ""))) for x in read]
+        return None if any(t is None for _, t in types) else types
+
+
+def stored_type(t):
+    return t.removesuffix(" noalias")
+
+
+def register_type(text):
+    """The type of what an instruction gives; None where that is not known, or is memory that others may point into."""
+    if text.startswith(("alloca ", "call ptr @malloc(")):
+        return "ptr noalias"
+    if text.startswith(("icmp ", "fcmp ")):
+        return "i1"
+    found = CAST.match(text) or CHOSEN.match(text)
+    if found is None and text.startswith("extractvalue "):
+        found = FIELD.match(text)
+    if found is None and not text.startswith(("getelementptr", "extractvalue", "select")):
+        found = LEADING.match(text)
+    return None if found is None or found[1] == "ptr" else found[1]
+
+
+def shared_trips(region, eqn, body, bound, invariants, start, step):
+    """The last values of the carried numbers of a loop whose trips are shared; None where they are run in order."""
+    nest, attrs, count = region.nest, eqn.attrs, trips(eqn.attrs)
+    cost = max(work(body, ROW), 1)
+    if attrs["test"] is not None or not count or not is_shared(nest, count, cost):
+        return None
+    nest.known.counter(body.params[0], bound)
+    for p, x in zip(body.params[1:], invariants):
+        nest.known.same(p, x)
+    status = status_result(region, eqn)
+    found = totals(nest.known, body, attrs["carried"], status, literals=True)
+    if found is None or any(op is FIRST and k != status for k, op in found.items()):
+        return None
+    state = eqn.operands[len(eqn.operands) - attrs["carried"] :]
+    end = region.element(region.read(bound), ())
+    return Shared(nest, cost, count, [(op, state[k].type) for k, op in found.items()]).run(end, start, step)
+
+
+def is_shared(nest, count, cost):
+    """Whether threads share a loop of so many trips of a cost."""
+    return nest.SHARES and nest.part is None and FEW <= count and LEAST <= cost * count and cost <= LONG
+
+
+def parts_of(count, cost):
+    """(how many parts a loop is cut into, trips of each)"""
+    size = -(-count // min(count, MOST, max(cost * count // PART, FEW)))
+    return -(-count // size), size
+
+
+def share_range(nest, count, cost, emit):
+    """Have threads share `emit(low, high)` of parts of range(count), of which each index works on memory of its own."""
+    part, (parts, size) = Part(nest), parts_of(count, cost)
+    with part.emitted():
+        low = IndexForm().plus(part.number, size)
+        emit(part.code.value(low), part.code.least(part.code.value(low.plus(size)), str(count)))
+        part.finish(None)
+    part.share(parts)
+
+
+class Shared:
+    """A loop of `count` trips of some cost that are shared. sums: (the reduction that a carried number is, or Marked,
+    or None for one that stays as it is; its type)."""
+
+    def __init__(self, nest, cost, count, sums):
+        self.nest, self.code, self.cost, self.sums = nest, nest.code, cost, sums
+        self.stretches = -(-cost * count // LONG) if nest.hearing else 1  # between which it hears signals
+        self.count = -(-count // self.stretches)
+        self.parts, self.size = parts_of(self.count, cost)
+        self.cells = [op and nest.scratch(t.like((self.parts,))) for op, t in sums]
+        self.statuses = next((cell for cell, (op, _) in zip(self.cells, sums) if op is FIRST), None)
+
+    def run(self, end, start, step):
+        """-> the last values of the carried numbers."""
+        types = [llvm_type(t.dtype) for _, t in self.sums]
+
+        def stretch(s, *before):
+            part = Part(self.nest)
+            with part.emitted():
+                self.trips_of(part, IndexForm.of(s).times(self.count), end, before, step, types)
+            part.share(self.parts)
+            if self.nest.hearing is not None:
+                self.nest.hearing.after(self.cost * self.count // ROW)
+            return self.over_parts(before, types)
+
+        if self.stretches == 1:
+            return stretch("0", *start)
+        return self.code.count_up("0", self.stretches, stretch, types, start)
+
+    def trips_of(self, part, first, end, before, step, types):
+        """The trips of one part, and what they leave."""
+        code, low = self.code, first.plus(part.number, self.size)
+        high = code.least(code.value(low.plus(self.size)), code.value(first.plus(self.count)), end)
+        goes = lambda t, *_: code.op(f"icmp slt i64 {t}, {high}")
+        begun = [begun_with(op, t.dtype, x) for x, (op, t) in zip(before, self.sums)]
+        last = code.loop(types, begun, goes, step, code.value(low))
+        for x, cell, (op, t) in zip(last, self.cells, self.sums, strict=True):
+            if cell is not None and op is not FIRST:
+                code.store(cell.pointer, t.dtype, IndexForm.of(part.number), x)
+        part.finish(self.statuses)
+
+    def over_parts(self, before, types):
+        """What all parts come to, in order; the nest leaves where one of them has found a check that fails."""
+        code = self.code
+
+        def more(c, *sofar):
+            return [self.taken(x, c, cell, *one) for x, cell, one in zip(sofar, self.cells, self.sums, strict=True)]
+
+        if not any(self.cells):
+            return list(before)
+        out = code.count_up("0", self.parts, more, types, before)
+        for k, (op, _) in enumerate(self.sums):
+            if op is FIRST:
+                self.nest.early_exit.unless(code.op(f"icmp ne i64 {out[k]}, 0"), out[k])
+                out[k] = "0"
+        return out
+
+    def taken(self, sofar, c, cell, op, t):
+        """A number, and what a part has."""
+        if cell is None:
+            return sofar
+        code, x = self.code, self.code.load(cell.pointer, t.dtype, IndexForm.of(c))
+        if op is FIRST:
+            return code.op(f"select i1 {code.op(f'icmp eq i64 {sofar}, 0')}, i64 {x}, i64 {sofar}")
+        if isinstance(op, Marked):
+            is_marked = compare(code, "eq", t.dtype, x, llvm_literal(op.literal.value, t.dtype))
+            return chosen(code, is_marked, t.dtype, x, sofar)
+        return REDUCTIONS[op][0](code, t.dtype, sofar, x)
+
+
+def begun_with(op, d, before):
+    """What a part begins with, as LLVM writes it: what a reduction leaves as it is. before: what the loop begins
+    with."""
+    if op is None or isinstance(op, Marked):
+        return before
+    if op is FIRST:
+        return "0"
+    if op is OPS["reduce_sum"] and d.kind in "fc":
+        return llvm_literal(complex(-0.0, -0.0) if d.kind == "c" else -0.0, d)
+    return llvm_literal(REDUCTIONS[op][1](d), d)
