@@ -84,7 +84,8 @@ def chosen_total(body, users, p, r):
 def number_total_within(eqn, n, k, literals):
     """The reduction by which a loop or a choice makes its result k of its operand n alone."""
     if eqn.op is cond:
-        return either_total([number_total(f, f.params[n - 1], f.results[k], literals) for f in eqn.attrs["branches"] if n])
+        branches = eqn.attrs["branches"] if n else ()
+        return either_total([number_total(f, f.params[n - 1], f.results[k], literals) for f in branches])
     limit, fixed, state = groups(eqn.operands, **eqn.attrs)
     test, body, at = eqn.attrs["test"], eqn.attrs["body"], n - len(limit) - len(fixed)
     asked = [] if test is None or at != k else [test.params[len(test.params) - len(state) + k]]

@@ -10,10 +10,11 @@ import numpy as np
 from ...backends.xla.processes import is_one_of_several
 from ...ir.types import type_of
 from ..common.errors import Unsettled
+from ..common.terminal import several
 from ..guards.guard import Read, snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
-LONG = 20.0  # bound: seconds of tracing, after which that is so too
+LONG = 3.0  # bound: seconds of tracing, after which that is so too
 SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
 SPARE = 16  # bound: as this
 
@@ -39,7 +40,7 @@ class Patience:
                 self.refused += 1
                 if len(self.met) > SEEN:
                     del self.met[next(iter(self.met))]
-                self.why = self.why or Unsettled(TEXT.format(made=self.made, reason=reason()))
+                self.why = self.why or Unsettled(traced_anew(self.made, reason()))
                 raise self.why
             del self.met[key]
         self.made, self.refused, self.plain, self.last = self.made + 1, 0, 0.0, 0.0
@@ -62,10 +63,25 @@ class Patience:
         return self.refused % SPARE != 0
 
 
-TEXT = (
-    "each call would be traced anew: it was {made} times, and is not what it was made for again ({reason})\n"
-    "  Pass what changes as an argument, or keep it in an array of one size."
-)
+def traced_anew(made, reason):
+    """That there is no trace of a call; reason: why one would be needed."""
+    text = f"each call would be traced anew: it was {several(made, 'time')}, and is not what it was made for again"
+    return f"{text} ({reason})\n  {advice(reason)}"
+
+
+def advice(reason):
+    """What a user can do about it."""
+    if reason.startswith("new static value"):
+        return (
+            "Static values are compiled in: pass numbers as floats or arrays, and a text as an array of its letters, "
+            "np.array(list(map(ord, text)))."
+        )
+    if reason.startswith("new ") and "[" in reason:
+        return (
+            "There is no one program for all sizes, and f.explain() shows what data choose in each: lists whose lengths "
+            "data decide, and results of several kinds (a number here, None there), mostly prevent it."
+        )
+    return "Pass what changes as an argument, or keep it in an array of one size."
 
 
 def state_in(entry, types, way):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wengert import Fallback, grad, jit, jvp, value_and_grad, vmap
+from wengert.tracer.call import patience
 from wengert.tracer.call.patience import MOST
 from wengert.tracer.program import backend_choice
 from wengert.tracer.values.speculate import Speculation
@@ -233,6 +234,40 @@ def test_what_is_met_again_is_traced(falling_back):
         for _ in range(6):
             assert [f(X, m)[0, 1] for m in modes] == [X[0, 1] * len(m) for m in modes]
     assert traces(f) == len(modes)
+
+
+def letters(text):
+    return np.array([len(text) + float(c == "a") for c in text])
+
+
+def kinds(x):
+    for k, v in enumerate(x):
+        if v < 0:
+            return k, v
+    return -1, None
+
+
+@pytest.mark.parametrize("function, calls, words", [
+    (letters, ["a" * n for n in range(1, 30)], "np.array(list(map(ord, text)))"),
+    (kinds, [np.arange(n) - n + 1.5 for n in range(2, 30)], "f.explain() shows"),
+])  # fmt: skip
+def test_the_warning_says_what_to_do_about_what_changes(function, calls, words, falling_back):
+    f = jit(function)
+    with pytest.warns(Fallback, match="traced anew") as told:
+        for x in calls:
+            same(f(x), function(x))
+    assert words in str(told[0].message)
+
+
+def test_seconds_of_tracing_are_bounded_too(falling_back, monkeypatch):
+    """A function that takes long to trace is not traced at every new sight of it."""
+    f = jit(letters)
+    f("a")
+    f.compiled.patience.spent = patience.LONG + 1
+    with pytest.warns(Fallback, match="it was 1 time, and"):
+        same(f("ab"), letters("ab"))
+    same(f("ab"), letters("ab"))
+    assert traces(f) == 2
 
 
 def test_explain_says_what_python_answers(falling_back):
