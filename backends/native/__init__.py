@@ -19,5 +19,6 @@ from .trap import can_raise, unless_failed
 __all__ = [
     "LEAST", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked", "assembly",
     "builtin", "callable_nest", "can_raise", "ending", "endures", "form_in_words", "forms", "here",
-    "listed_nests", "listens", "lowered", "sampled", "taken", "target_name", "uncallable", "unless_failed", "unlike_numpy",
+    "listed_nests", "listens", "lowered", "sampled", "taken", "target_name", "uncallable", "unless_failed",
+    "unlike_numpy",
 ]  # fmt: skip

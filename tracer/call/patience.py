@@ -78,8 +78,8 @@ def advice(reason):
         )
     if reason.startswith("new ") and "[" in reason:
         return (
-            "There is no one program for all sizes, and f.explain() shows what data choose in each: lists whose lengths "
-            "data decide, and results of several kinds (a number here, None there), mostly prevent it."
+            "There is no one program for all sizes, and f.explain() shows what data choose in each: lists whose "
+            "lengths data decide, and results of several kinds (a number here, None there), mostly prevent it."
         )
     return "Pass what changes as an argument, or keep it in an array of one size."
 
