@@ -94,13 +94,30 @@ def narrower(a, b):
     return pick(max, a[0], b[0]), pick(min, a[1], b[1])
 
 
-class EarlyExit:
+class CommonExit:
+    """A place where code goes when a check fails, with its status. arrivals: (status, block) of each that does."""
+
+    def __init__(self, nest):
+        self.nest, self.code, self.label, self.arrivals = nest, nest.code, nest.code.label(), []
+
+    def unless(self, failed, status):
+        """Go there with a status if a check has failed."""
+        if failed == "false":
+            return
+        code, on = self.code, self.code.label()
+        unlikely = code.call("llvm.expect.i1", "i1", ("i1", failed), ("i1", "false"))
+        self.arrivals.append((status, code.here))
+        code.branch(unlikely, self.label, on)
+        code.begin(on)
+
+
+class EarlyExit(CommonExit):
     """Where the nest that is being emitted leaves. values: of its function, that are the status; param: what it begins
     as; result: the position of what it becomes."""
 
     def __init__(self, nest, values, param, result):
-        self.nest, self.code, self.values, self.param, self.result = nest, nest.code, values, param, result
-        self.label, self.arrivals = nest.code.label(), []
+        super().__init__(nest)
+        self.values, self.param, self.result = values, param, result
 
     @classmethod
     def of(cls, nest, result):
@@ -112,16 +129,6 @@ class EarlyExit:
         before = reps[nest_param(self.nest, self.param)].name
         self.unless(self.code.op(f"icmp ne i64 {before}, 0"), before)
         return self.values
-
-    def unless(self, failed, status):
-        """Leave with a status if a check has failed."""
-        if failed == "false":
-            return
-        code, on = self.code, self.code.label()
-        unlikely = code.call("llvm.expect.i1", "i1", ("i1", failed), ("i1", "false"))
-        self.arrivals.append((status, code.here))
-        code.branch(unlikely, self.label, on)
-        code.begin(on)
 
     def finish(self, numbers):
         """Where all leave. numbers: position of a result -> (pointer, dtype)."""

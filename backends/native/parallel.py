@@ -12,7 +12,7 @@ import re
 from ...ir.ops import OPS
 from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .debug_lines import asked_for
-from .early_exit import status_result
+from .early_exit import CommonExit, status_result
 from .independent import FIRST, Marked, totals
 from .interrupts import PERIOD, ROW, trips, work
 from .reduce import REDUCTIONS
@@ -36,12 +36,15 @@ FIELD = re.compile(r"extractvalue \{ (\w+), \1 \} ")
 CHOSEN = re.compile(rf"select i1 [^,]+, {TYPE} ")
 
 
-class Part:
-    """Code that is emitted apart from the function it is a part of. number: the register of which part it is."""
+class Part(CommonExit):
+    """Code that is emitted apart from the function it is a part of, and to the end of which its checks go.
+
+    number: the register of which part it is; begin: the label of its first block.
+    """
 
     def __init__(self, nest):
-        self.nest, self.code, self.number = nest, nest.code, nest.code.name()
-        self.label, self.freed, self.arrivals, self.end = nest.code.label(), [], [], nest.code.label()
+        super().__init__(nest)
+        self.number, self.begin, self.freed = nest.code.name(), nest.code.label(), []
 
     @contextlib.contextmanager
     def emitted(self):
@@ -51,29 +54,19 @@ class Part:
         code.lines, code.places, code.head = [], [], []
         nest.hearing, nest.part, nest.early_exit = None, self, self
         try:
-            code.begin(self.label)
+            code.begin(self.begin)
             yield self
             self.lines, self.places, self.head, self.here = code.lines, code.places, code.head, code.here
         finally:
             code.lines, code.places, code.head, code.here, nest.room, nest.hearing, nest.early_exit, nest.part = outer
 
     # -- what a region asks of it ------------------------------------------------------------------
-    def unless(self, failed, status):
-        """As EarlyExit has it: go to the end of the part with a status if a check has failed."""
-        if failed == "false":
-            return
-        code, on = self.code, self.code.label()
-        unlikely = code.call("llvm.expect.i1", "i1", ("i1", failed), ("i1", "false"))
-        self.arrivals.append((status, code.here))
-        code.branch(unlikely, self.end, on)
-        code.begin(on)
-
     def finish(self, statuses):
-        """The end of the part, to which its checks go. statuses: the cell of what they found, if there is one."""
+        """The end of the part. statuses: the cell of what its checks found, if there is one."""
         code = self.code
         self.arrivals.append(("0", code.here))
-        code.jump(self.end)
-        code.begin(self.end)
+        code.jump(self.label)
+        code.begin(self.label)
         found, _ = code.phi("i64", self.arrivals)
         if statuses is not None:
             code.store(statuses.pointer, statuses.dtype, IndexForm.of(self.number), found)
@@ -112,7 +105,7 @@ class Part:
     def within(self):
         """The part, in the function that it is a part of."""
         code = self.code
-        code.jump(self.label)
+        code.jump(self.begin)
         code.lines += self.lines
         code.places += self.places
         code.here = self.here
@@ -122,7 +115,7 @@ class Part:
         lines = self.code.spelled(self.lines)
         taken = ", ".join(f"{t} {x}" for x, t in captured + [(self.number, "i64")])
         given = ", ".join([*(f"{stored_type(t)} {s}" for s, (_, t) in zip(slots, captured)), "i64 %number"])
-        body = "\n".join(["entry:", *self.head, f"  br label %{self.label}", *lines, "  ret void"])
+        body = "\n".join(["entry:", *self.head, f"  br label %{self.begin}", *lines, "  ret void"])
         reads = []
         for n, (s, (_, t)) in enumerate(zip(slots, captured, strict=True)):
             reads.append(f"  {s}.at = getelementptr inbounds i8, ptr %frame, i64 {n * SLOT}")
