@@ -51,6 +51,8 @@ def number_total(body, p, r, literals=False):
     """The reduction by which one number is carried, in loops and branches of the body too, or FIRST, None where it
     stays; Together if it is none of these."""
     users = [eqn for eqn in body.eqns if p in eqn.operands]
+    if body.results.count(p) > (r is p):  # it is given away as something else
+        raise Together
     if not users and (r is p or literals and isinstance(r, Lit) and p.type.kind in "iub"):
         return None if r is p else Marked(r, True)
     if len(users) == 2 and is_first(body, users, p, r):
@@ -58,11 +60,13 @@ def number_total(body, p, r, literals=False):
     made, users = chosen_total(body, users, p, r)
     if len(users) != 1 or made not in users[0].results or users[0].operands.count(p) != 1:
         raise Together
-    if any(r in eqn.operands for eqn in body.eqns) or body.results.count(r) != 1 or p in body.results:
+    if any(r in eqn.operands for eqn in body.eqns) or body.results.count(r) != 1:
         raise Together
     if users[0].op in (loop, cond):
         return number_total_within(users[0], users[0].operands.index(p), users[0].results.index(made), literals)
     if users[0].op not in TOTALS:
+        raise Together
+    if p.type.kind == "c" and users[0].op is OPS["mul"]:  # 1 times infinity is not infinity
         raise Together
     if p.type.kind in "fc" and users[0].op in (OPS["add"], OPS["mul"]) and ONLY_EXACT.get():
         raise Together
@@ -89,7 +93,7 @@ def number_total_within(eqn, n, k, literals):
     limit, fixed, state = groups(eqn.operands, **eqn.attrs)
     test, body, at = eqn.attrs["test"], eqn.attrs["body"], n - len(limit) - len(fixed)
     asked = [] if test is None or at != k else [test.params[len(test.params) - len(state) + k]]
-    if at != k or any(p in e.operands for p in asked for e in test.eqns):
+    if at != k or any(p in (*test.results, *(x for e in test.eqns for x in e.operands)) for p in asked):
         raise Together
     found = number_total(body, body.params[len(body.params) - len(state) + k], body.results[k], literals)
     return found._replace(always=False) if isinstance(found, Marked) else found

@@ -128,6 +128,66 @@ def flat(x):
     return [np.asarray(part) for part in x] if isinstance(x, tuple) else [np.asarray(x)]
 
 
+def given_away(x):
+    out, s, m, other = np.zeros(len(x)), 0.0, 0, 0.0
+    for i in range(len(x)):
+        t = 0.0
+        if x[i] > 0:
+            t = s
+        else:
+            s += x[i]
+        for j in range(3):
+            if x[j] < x[i]:
+                m += j
+            else:
+                other = m * 1.0
+        out[i] = t + other
+    return out, s, m
+
+
+def marked_and_given(x):
+    out, s = np.zeros(len(x)), 0
+    for i in range(len(x)):
+        t = 0
+        if x[i] > 0:
+            t = s
+            s = 5
+        out[i] = t
+    return out, s
+
+
+def flagged(x):
+    out, flag = np.zeros(len(x)), 0
+    for i in range(len(x)):
+        if x[i] > 1.0:
+            flag = 7
+        out[i] = x[i] * 2
+    return out, flag
+
+
+@pytest.mark.parametrize("function", [given_away, marked_and_given, flagged], ids=lambda f: f.__name__)
+def test_numbers_that_trips_leave_each_other(shared, function):
+    """The first two hang together: what a branch does not change it gives to something else."""
+    x = np.random.default_rng(0).normal(size=200)
+    with native.asked(0):
+        agree(jit(function, engine="numpy")(x), function(x), 1e-12)
+    assert bool(shared) == (function is flagged)
+
+
+def test_products_of_complex_numbers_are_made_in_order(shared):
+    """Infinity times 1 + 0j is not infinity."""
+    def product(z):
+        p = 2 + 1j
+        for i in range(len(z)):
+            p *= z[i]
+        return p
+
+    z = np.ones(60, complex)
+    z[-1] = complex(np.inf, 0)
+    with native.asked(0), np.errstate(invalid="ignore"):
+        agree(jit(product, engine="numpy")(z), product(z))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int16", "uint8", "complex128", "bool"])
 def test_dtypes(shared, dtype):
     def f(x):

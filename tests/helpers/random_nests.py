@@ -167,7 +167,17 @@ class NestProgram:
                 out.append(f"{pad}    a[i] = {r.choice(['b[i] + y', 'np.where(y > 0, a[i], b[i])', 'a[i - 1] - y'])}")
             else:
                 out.append(f"{pad}    {self.statement(target, cells)}")
+        if r.random() < 0.25:
+            out += self.given_away(pad + "    ", cells)
         return out
+
+    def given_away(self, pad, cells):
+        """Statements that change a carried number on one way, and give it to something else on the other."""
+        r = self.r
+        text, number = r.choice([(f"s = s + {r.choice(cells)}", "s"), ("m = 5", "m"), ("m += 1", "m"), (f"s = max(s, {r.choice(cells)})", "s")])
+        ways = [text, f"x[i] = {number}" if number == "s" else f"y[0] = {number}"]
+        r.shuffle(ways)
+        return [f"{pad}if {r.choice(cells)} > 0:", f"{pad}    {ways[0]}", f"{pad}else:", f"{pad}    {ways[1]}"]
 
     def steps(self, level):
         pad = "    " * level
