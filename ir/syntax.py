@@ -66,8 +66,9 @@ def copied(part):
     return copied_node(part, copied) if isinstance(part, ast.AST) else part
 
 
-def copied_node(node, copied):
-    """A node of the same kind and place; what its fields hold is `copied`. Contexts of names and operators stay."""
+def copied_node(node, part):
+    """A node of the same kind and place; what its fields hold is `part` of that. Contexts of names and operators
+    stay."""
     if not node._fields and not node._attributes:
         return node
     made = type(node).__new__(type(node))
@@ -75,7 +76,7 @@ def copied_node(node, copied):
     fields.update(vars(node))
     for name, value in fields.items():
         if type(value) is list or isinstance(value, ast.AST):
-            fields[name] = copied(value)
+            fields[name] = part(value)
     return made
 
 

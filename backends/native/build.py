@@ -74,18 +74,19 @@ def libraries():
 @functools.cache
 def has_symbol(name):
     """Whether a C function is there, which is then known to linkers; an unresolved one would end the process."""
-    if name == SHARE:
-        SYMBOLS[name] = pool()
-        machine()[0].add_symbol(name, SYMBOLS[name])
-        return True
-    wanted = name.removesuffix(SUFFIX)
-    function = next((getattr(library, wanted) for library in libraries() if hasattr(library, wanted)), None)
-    if function is None:
+    found = pool() if name == SHARE else library_address(name.removesuffix(SUFFIX))
+    if found is None:
         return False
-    SYMBOLS[name] = ctypes.cast(function, ctypes.c_void_p).value
+    SYMBOLS[name] = found
     with LOCK:
         machine()[0].add_symbol(name, SYMBOLS[name])
     return True
+
+
+def library_address(name):
+    """The address of a C function of the libraries, None where none has it."""
+    function = next((getattr(library, name) for library in libraries() if hasattr(library, name)), None)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
 @functools.cache

@@ -71,7 +71,7 @@ def emit_loop(region, eqn):
     cost = max(work(body, region.nest.PARTS), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))
-    each = False
+    each = False  # trips that threads share do not ask
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
     at_once = region.spread(eqn, body, bound, invariants, start, step) if plan is None else None
     each = hearing is not None and plan is None and not inner

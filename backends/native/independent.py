@@ -6,8 +6,6 @@ clamped, and meet another). So no trip reads or stores what another stores. Numb
 the first of the trips' that is not 0, as what checks find is (`FIRST`).
 """
 
-import typing
-
 from ...ir.core import Lit
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
@@ -29,7 +27,7 @@ def totals(known, body, carried, status=None, literals=False):
 
     known: `ir.affine.Affine` of the program around, which has been told of the counter and of the loop's operands;
     status: the position of a number that is known to be FIRST; literals: whether a number may be
-    Marked.
+    one literal behind all trips that change it, which is given then.
     """
     state = body.params[len(body.params) - carried :]
     try:
@@ -54,7 +52,7 @@ def number_total(body, p, r, literals=False):
     if body.results.count(p) > (r is p):  # it is given away as something else
         raise Together
     if not users and (r is p or literals and isinstance(r, Lit) and p.type.kind in "iub"):
-        return None if r is p else Marked(r, True)
+        return None if r is p else r
     if len(users) == 2 and is_first(body, users, p, r):
         return FIRST
     made, users = chosen_total(body, users, p, r)
@@ -95,20 +93,7 @@ def number_total_within(eqn, n, k, literals):
     asked = [] if test is None or at != k else [test.params[len(test.params) - len(state) + k]]
     if at != k or any(p in (*test.results, *(x for e in test.eqns for x in e.operands)) for p in asked):
         raise Together
-    found = number_total(body, body.params[len(body.params) - len(state) + k], body.results[k], literals)
-    return found._replace(always=False) if isinstance(found, Marked) else found
-
-
-class Marked(typing.NamedTuple):
-    """That a number is a literal behind trips that make it one; always: each of them does."""
-
-    literal: Lit
-    always: bool
-
-    def __eq__(self, other):
-        return isinstance(other, Marked) and self.literal == other.literal
-
-    __hash__ = None
+    return number_total(body, body.params[len(body.params) - len(state) + k], body.results[k], literals)
 
 
 def either_total(found):
@@ -116,8 +101,6 @@ def either_total(found):
     different = [x for n, x in enumerate(found) if x is not None and x not in found[:n]]
     if len(different) > 1 or not found:
         raise Together
-    if different and isinstance(different[0], Marked):
-        return different[0]._replace(always=all(isinstance(x, Marked) and x.always for x in found))
     return different[0] if different else None
 
 

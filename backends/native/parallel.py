@@ -9,11 +9,12 @@ names the user's lines, it stays where it is, as the body of a loop over parts.
 import contextlib
 import re
 
+from ...ir.core import Lit
 from ...ir.ops import OPS
 from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .debug_lines import asked_for
 from .early_exit import CommonExit, status_result
-from .independent import FIRST, Marked, totals
+from .independent import FIRST, totals
 from .interrupts import PERIOD, ROW, trips, work
 from .reduce import REDUCTIONS
 from .threads import SHARE, thread_count
@@ -31,7 +32,7 @@ DEFINED = re.compile(r"  (%v\d+) = (.*)")
 WORD = r"(?:nsw|nuw|exact|reassoc|nnan|ninf|nsz|arcp|contract|afn|fast|disjoint|nneg|samesign)"
 TYPE = r"(\{[^}]*\}|\w+)"
 CAST = re.compile(rf"(?:sext|zext|trunc|fptosi|fptoui|sitofp|uitofp|fpext|fptrunc|bitcast) .* to {TYPE}$")
-LEADING = re.compile(rf"(?:call|phi|load(?: volatile)?|insertvalue|[a-z]+)(?: {WORD})* {TYPE}[ ,]")
+LEADING = re.compile(rf"[a-z]+(?: {WORD})* {TYPE}[ ,]")
 FIELD = re.compile(r"extractvalue \{ (\w+), \1 \} ")
 CHOSEN = re.compile(rf"select i1 [^,]+, {TYPE} ")
 
@@ -196,8 +197,8 @@ def share_range(nest, count, cost, emit):
 
 
 class Shared:
-    """A loop of `count` trips of some cost that are shared. sums: (the reduction that a carried number is, or Marked,
-    or None for one that stays as it is; its type)."""
+    """A loop of `count` trips of some cost that are shared. sums: (the reduction that a carried number is, or the Lit
+    that some trips make it, or None for one that stays as it is; its type)."""
 
     def __init__(self, nest, cost, count, sums):
         self.nest, self.code, self.cost, self.sums = nest, nest.code, cost, sums
@@ -259,8 +260,8 @@ class Shared:
         code, x = self.code, self.code.load(cell.pointer, t.dtype, IndexForm.of(c))
         if op is FIRST:
             return code.op(f"select i1 {code.op(f'icmp eq i64 {sofar}, 0')}, i64 {x}, i64 {sofar}")
-        if isinstance(op, Marked):
-            is_marked = compare(code, "eq", t.dtype, x, llvm_literal(op.literal.value, t.dtype))
+        if isinstance(op, Lit):
+            is_marked = compare(code, "eq", t.dtype, x, llvm_literal(op.value, t.dtype))
             return chosen(code, is_marked, t.dtype, x, sofar)
         return REDUCTIONS[op][0](code, t.dtype, sofar, x)
 
@@ -268,7 +269,7 @@ class Shared:
 def begun_with(op, d, before):
     """What a part begins with, as LLVM writes it: what a reduction leaves as it is. before: what the loop begins
     with."""
-    if op is None or isinstance(op, Marked):
+    if op is None or isinstance(op, Lit):
         return before
     if op is FIRST:
         return "0"

@@ -23,7 +23,6 @@ LEAST = 5_000  # bound: ns of a loop that helpers who are awake may join
 DEAR = 200_000  # bound: ns of loops from which those who sleep are woken, which takes 2 to 20 us each time
 SOON = 20_000  # bound: ns between loops that count as one: well below the time that helpers stay awake
 PAUSE = {"x86_64": "llvm.x86.sse2.pause()", "aarch64": "llvm.aarch64.hint(i32 1)"}
-SEMAPHORES = "sem_init", "sem_wait", "sem_post"
 VARIABLE = "OMP_NUM_THREADS"
 QUOTAS = ("/sys/fs/cgroup/cpu.max",), ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 from ...ir.source import COMPILED, Source
-from ...ir.syntax import compiled
+from ...ir.syntax import compiled, nodes_of
 
 NUMBERED = "  # @"  # in front of the number that ends a statement
 
@@ -60,17 +60,8 @@ def statement_number(line):
 def place_nodes(function, places, first):
     """Put the nodes of a function at the places of the lines they stand in, of which the first has the number
     `first`."""
-    left = [function]
-    while left:  # as ast.walk does, which takes four times as long
-        node = left.pop()
-        fields = vars(node)
-        if type(node) is not ast.Name and type(node) is not ast.Constant:
-            for value in fields.values():
-                if type(value) is list:
-                    left += [x for x in value if isinstance(x, ast.AST)]
-                elif isinstance(value, ast.AST) and value._fields:
-                    left.append(value)
-        if "lineno" in fields:
+    for node in nodes_of(function):
+        if "lineno" in vars(node):
             place = places[node.lineno - first]
             node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = place
 
