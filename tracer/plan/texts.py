@@ -148,7 +148,7 @@ def numpy_text(subject: Subject) -> str:
         raise ValueError(
             f"{subject.name} was not called with such arguments, so no NumPy was generated\n  Call it first."
         )
-    call = getattr(subject.straight, "function", None)
+    call = getattr(subject.straight or version.on_jax_arrays, "function", None)
     if call is None and version.engine:
         raise ValueError(
             f"{subject.name} runs as NumPy in a form that has no one text; wengert.source(f, ...) writes one"

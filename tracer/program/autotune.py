@@ -26,6 +26,8 @@ def tried(entry, here, version, everything):
     if not backend_choice.eligible(entry, here, version):
         return step_by_step(entry, here, version, everything)
     if backend_choice.asked(entry) is None:
+        if not entry.numpy:  # whose programs have to win more than what XLA takes at least
+            return None
         with events.timed("compile", "timing", "timed as NumPy", level=logging.DEBUG):
             found = backend_choice.quickest(entry, version, everything, CHEAP)
         if found is None:

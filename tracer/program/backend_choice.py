@@ -4,6 +4,9 @@ XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are n
 microseconds. So when a program is new that has no loops, or loops whose machine code NumPy's arrays can be given
 to, both forms are timed on the arguments of its first call, and it keeps the faster: results of one function on
 one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `program/autotune.py`.
+
+Programs on jax arrays of the CPU run as NumPy too where that is faster, by no small time: to hand results over takes
+some. Most of them are those of products of matrices, of sorting, and of straight lines that are nests.
 """
 
 import contextlib
@@ -15,15 +18,16 @@ import numpy as np
 
 from ...backends import forked, native
 from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
-from ...backends.xla import dispatch, spinning, waiting
+from ...backends.xla import dispatch, host_arrays, spinning, waiting
 from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
 from ...ir.op import OPS
 from ...ir.passes.widen import has_small
 from ..common import events
-from . import numpy_call
+from . import numpy_call, trap
 from .clock import ENOUGH, LONG, clocked, turns
+from .on_jax_arrays import on_jax_arrays
 from .trace_tree import SelectedResults, Trees
 
 LOOP = OPS["loop"]
@@ -41,6 +45,9 @@ LAUNCH = 1e-5  # seconds that a launch through XLA costs at least; measured by b
 LITTLE = 0.1  # bound: share of the time that is no matter, of what runs in native loops
 MUCH = 0.5  # bound: share of a short time that nests have to save, for the seconds that they take to compile
 TINY = 3e-6  # bound: seconds up to which nothing is compiled
+# bound: seconds of a run through XLA from which one on jax arrays may run as NumPy: some times what it takes to hand
+# arrays over
+HANDED = 3e-4
 CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
 OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
@@ -85,9 +92,10 @@ def eligible(entry, here, version, most=LONGEST):
     if (
         version.equations is not None
         or asked(entry) == "xla"
-        or not entry.numpy
         or entry.compiled.device is not None
         or not dispatch.on_host()
+        or not entry.numpy
+        and not host_arrays.can_be_ndarrays(map(entry.types.__getitem__, entry.dynamic))
     ):
         return False
     with as_asked(entry):
@@ -124,13 +132,16 @@ def settle(entry, here, version, everything):
 
 def faster_as_numpy(entry, version, everything, xla):
     """Time both forms -> the one as NumPy where it is the faster, else None. xla(): a run of the other."""
+    arrays = everything if entry.numpy else host_arrays.as_ndarrays(everything)
     (first,) = turns([xla], 1)
+    if not entry.numpy and first < HANDED:
+        return None
     if not version.tried:
-        found = quickest(entry, version, everything, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
+        found = quickest(entry, version, arrays, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
         if found is None:
             return None
         version.tried = found[0]
-    run = written(entry, version)
+    run = raw_form(entry, version)
     if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
     else:
@@ -224,7 +235,7 @@ def switch_to_numpy(entry, here, version, run=None):
     if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
         version.engine = version.times = None
         return
-    version.straight = written(entry, version, numpy_call.finished)
+    version.straight = written(entry, version, numpy_call.finished) if entry.numpy else None
     if version.tree is not None and version.straight is None:
         if run is not None and of_numbers(version):
             version.program, version.engine = run, "NumPy"
@@ -235,7 +246,7 @@ def switch_to_numpy(entry, here, version, run=None):
     here.straight += [version.straight] if version.straight is not None else []
     # a call that goes another way fails one of the checks, and the tree knows who it is for
     if version.tree is None:
-        begin(here, run or (written if version.straight is None else later)(entry, version))
+        begin(here, run or (raw_form if version.straight is None else later)(entry, version))
 
 
 def stand_by(entry, here, version):
@@ -252,7 +263,7 @@ def begin(here, run):
     trees = here.call if isinstance(here.call, Trees) else None  # which know whose call it is, and stay in front
     call = here.call if trees is None else trees.program
     known = isinstance(call, BackendChoice)
-    call = BackendChoice(call.program if known else call, [*(call.found if known else ()), run])
+    call = BackendChoice(call.program if known else trap.with_status(call), [*(call.found if known else ()), run])
     if trees is None:
         here.call = call
     else:
@@ -280,16 +291,26 @@ def told_by(run, version):
 def later(entry, version):
     """The raw form of a version, written when it is first called: where there is one function for the whole call,
     hardly ever."""
-    made = functools.cache(lambda: written(entry, version))
+    made = functools.cache(lambda: raw_form(entry, version))
     return lambda *leaves: made()(*leaves)
+
+
+def raw_form(entry, version):
+    """A version as NumPy that gives its raw results, in the kind of arrays that the calls of `entry` take."""
+    run = written(entry, version)
+    if entry.numpy:
+        return run
+    version.on_jax_arrays = on_jax_arrays(run, version)
+    return version.on_jax_arrays
 
 
 def written(entry, version, form=numpy_call.raw, timed=False):
     """A version as NumPy, in one form or the other, with machine code where the user leaves it be; timed: as what its
     compilation takes."""
     start = time.perf_counter()
+    types = [entry.types[i] for i in entry.dynamic]
     with as_asked(entry):
-        made = form(version, [entry.types[i] for i in entry.dynamic])
+        made = form(version, types if entry.numpy else [np.ndarray if dispatch.is_device_type(t) else t for t in types])
     if timed:
         version.compile_seconds = (version.compile_seconds or 0.0) + time.perf_counter() - start
     seconds = time.perf_counter() - start

@@ -63,6 +63,7 @@ class Specialisation:
         self.deferred = None  # where XLA waits until it pays, what has it compiled
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
+        self.on_jax_arrays = None  # its raw results as NumPy, of jax arrays and as such
         self.returned = {}  # SignatureEntry -> a generated function that makes the result, or None
         self.embedded = {}  # whether 64-bit types are off -> the program as a function that jax traces
         self.chain = None  # the program in pieces, where it says the same many times

@@ -1,0 +1,44 @@
+"""jax arrays of the CPU as ndarrays and back, for programs that run as NumPy."""
+
+import functools
+
+import jax
+import numpy as np
+
+from ..forked import Process
+from ..target import has_only_cpu
+
+# bytes from which a result is handed to XLA by itself, which takes it as it is where it is aligned; below, a program
+# that copies all of them takes less; measured by benchmarks/tune.py
+BY_ITSELF = 1 << 16
+
+
+def can_be_ndarrays(types):
+    """Whether arguments of these Python types can be given to NumPy: jax arrays among them lie on the one CPU that
+    there is, and stand in no trace of jax's."""
+    if Process.forked or any(issubclass(t, jax.core.Tracer) for t in types):
+        return False
+    return has_only_cpu() and jax.local_device_count() == 1 and jax.process_count() == 1
+
+
+def as_ndarrays(leaves):
+    """Leaves of a call with ndarrays, not to be written, for the jax arrays among them. Waits for these."""
+    return [np.asarray(x) if isinstance(x, jax.Array) else x for x in leaves]
+
+
+def as_jax_arrays(results):
+    """A list of ndarrays that nobody else holds, nor will write, as jax arrays of the same dtypes. To be called where
+    64-bit types are on."""
+    small = [x for x in results if x.nbytes < BY_ITSELF]
+    with jax.ensure_compile_time_eval():
+        copied = iter(copies(*small) if small else ())
+        return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, may_alias=True) for x in results]
+
+
+@functools.cache
+def copier():
+    return jax.jit(lambda *arrays: [jax.numpy.copy(x) for x in arrays])
+
+
+def copies(*arrays):
+    return copier()(*arrays)
