@@ -96,6 +96,22 @@ def parted(f):
     return stand_in
 
 
+def asked_of_kinds(f):
+    """`isinstance` or `bool`, which Mixed numbers answer at once where all of their kinds say the same, and which look
+    into no container."""
+
+    @functools.wraps(f)
+    def stand_in(x, *args):
+        if type(x) is not Mixed:
+            return f(x, *args)
+        answers = [f(x.of(kind), *args) for kind in x.kinds]
+        same = all(type(a) is bool and a is answers[0] for a in answers)
+        return answers[0] if same else apart(f, (x, *args))
+
+    TRANSPARENT.add(stand_in.__code__)
+    return stand_in
+
+
 def asked_of_sides(f):
     """A function or operator that takes Variants apart."""
 
@@ -139,7 +155,7 @@ WHOLE = {max, min, sum, sorted, zip, enumerate, reversed, range, len}  # made of
 ONE = {max, min, sum, sorted, len}  # of those, what gives no iterator
 
 
-ASKING = {REPLACED[isinstance], REPLACED[bool]}  # what of a Variant its sides may say alike
+ASKING = {isinstance, bool}  # what the sides of a Variant, or the kinds of a number, may say alike
 SAYING = {REPLACED[print], REPLACED[str], printing.text}
 
 
@@ -151,4 +167,4 @@ def register():
         elif f not in WHOLE and (
             getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)
         ):
-            REPLACED[f] = parted(stand_in) if stand_in in ASKING else asked_of_sides(parted(stand_in))
+            REPLACED[f] = asked_of_kinds(stand_in) if f in ASKING else asked_of_sides(parted(stand_in))

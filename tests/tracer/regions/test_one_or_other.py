@@ -4,9 +4,9 @@ import operator
 
 import numpy as np
 import pytest
-from compare import check_same
+from compare import agree, check_same
 
-from wengert import jit
+from wengert import grad, jit
 from wengert.tracer.common.errors import WengertError
 
 ASKED = [
@@ -101,3 +101,22 @@ def same_kind(x):
 def test_objects_that_a_choice_gives_are_not_asked_whether_they_are_equal(f):
     for x in np.ones(3), -np.ones(3), np.full(3, 7.0):
         check_same(f, x)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_what_a_container_is_does_not_depend_on_the_kinds_of_numbers_in_it(engine):
+    def clipped(a, b):
+        return a * 2, min(max(a + b, -1.0), 1.0)  # a float of Python's or of NumPy's
+
+    def loss(a, b):
+        result, total = clipped(a, b), 0.0
+        for x in result if isinstance(result, tuple) else (result,):
+            if isinstance(x, float):
+                total = total + x * 3
+        return total if bool(result) else 0.0
+
+    for a in (0.3, 0.9, -3.0):
+        args = np.float64(a), 0.4
+        agree(jit(loss, engine=engine)(*args), loss(*args))
+        want = 6.0 + 3.0 * (-1 < a + 0.4 < 1)
+        assert float(jit(grad(loss), engine=engine)(*args)) == pytest.approx(want)
