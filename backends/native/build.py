@@ -23,6 +23,9 @@ from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
 NEST = "wengert_nest_"  # how the names of nests begin
+# bound: lines of a module whose loops are not written out: LLVM took 5 to 15 s for those of 3,000 lines, and a third of
+# that without, for code that is hardly faster
+LONG = 2500
 LOADED = 128  # bound: modules that one linker loads
 LOCK = threading.RLock()
 ENGINES = weakref.WeakValueDictionary()  # name of machine code -> a MachineCode that somebody has
@@ -163,7 +166,7 @@ def engine_for(text, code):
     module.verify()
     made = OBJECTS.get(code)
     if made is None:
-        optimise_module(llvm, target, module)
+        optimise_module(llvm, target, module, text.count("\n") <= LONG)
         if SUFFIX in text:
             add_single_lanes(llvm, module, text, context)
         made = target.emit_object(module)
@@ -199,9 +202,11 @@ def loaded_for_debuggers(llvm, module, made, named):
     return found
 
 
-def optimise_module(llvm, target, module):
-    """Run LLVM's passes over a module."""
-    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+def optimise_module(llvm, target, module, unroll):
+    """Run LLVM's passes over a module. unroll: whether trips of its loops may be written out."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = unroll
+    builder = llvm.create_pass_builder(target, options)
     manager = builder.getModulePassManager()
     manager.run(module, builder)
     # llvmlite's own way to dispose of a manager is hidden by a method of its other base, which does nothing

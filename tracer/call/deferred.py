@@ -1,9 +1,10 @@
-"""Long programs whose compilation through XLA waits until it has paid, and then is made on another thread.
+"""Programs whose compilation through XLA waits until it has paid, and then is made on another thread.
 
 A new straight-line program of many equations runs as generated NumPy, written in a few milliseconds, and does so until
-its calls have taken a share of what XLA is estimated to need. Then XLA, and native nests, are asked for on the thread
-that `jit(tier="background")` uses; both forms are timed there on copies of arguments, and the call that finds the
-faster one ready puts it in use.
+its calls have taken a share of what XLA is estimated to need; so does any other that has been tried as NumPy, with its
+nests, and takes less than that. Then XLA, and native nests where there are none, are asked for on the thread that
+`jit(tier="background")` uses; both forms are timed there on copies of arguments, and the call that finds the faster one
+ready puts it in use.
 """
 
 import contextvars
@@ -31,34 +32,51 @@ WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled throu
 
 def deferred(entry, here, version, everything):
     """The raw results of a new program that runs as generated NumPy until XLA has paid; None for others."""
-    if not waits_for_xla(entry, here, version, everything):
+    eqns = list(backend_choice.equations(version.decided))
+    if len(eqns) < MANY or any(e.op is backend_choice.LOOP for e in eqns) or backend_choice.of_numbers(version):
+        return None
+    if not may_wait_for_xla(entry, here, version, everything):
         return None
     start = time.perf_counter()
     run = backend_choice.written(entry, version, timed=True)
     raw = run(*everything)
     if raw is numpy_call.MISS:
         return None
-    version.engine, version.deferred = "NumPy", Deferred(entry, here, version, run)
-    here.contests.pop(tuple(p.type for p in version.captured.func.params), None)  # it begins when that is settled
-    backend_choice.begin(here, version.deferred)
-    entry.compiled.front.install(entry)
-    seconds = time.perf_counter() - start
-    text = "runs as generated NumPy until calls have paid for XLA"
-    events.report("compile", "deferred", text, seconds, of=entry.compiled, engine="NumPy")
+    put_off(Deferred(entry, here, version, run), time.perf_counter() - start)
     return raw
 
 
-def waits_for_xla(entry, here, version, everything):
-    """Whether a new version is such a program."""
+def is_put_off(entry, here, version, everything, run, seconds):
+    """Put XLA off for a version that has been tried as NumPy, unless a call of that takes too long. run: the form, of
+    which a call takes so many seconds."""
+    made = Deferred(entry, here, version, run)
+    if seconds > SHARE * made.estimate or not may_wait_for_xla(entry, here, version, everything):
+        return False
+    put_off(made)
+    return True
+
+
+def put_off(made, seconds=None):
+    """Run a version as generated NumPy until it has paid for XLA. seconds: what it took to get there."""
+    entry, here, version = made.entry, made.here, made.version
+    version.engine, version.deferred = "NumPy", made
+    here.contests.pop(tuple(p.type for p in version.captured.func.params), None)  # it begins when that is settled
+    backend_choice.begin(here, made)
+    entry.compiled.front.install(entry)
+    text = "runs as generated NumPy until calls have paid for XLA"
+    events.report("compile", "deferred", text, seconds, of=entry.compiled, engine="NumPy")
+
+
+def may_wait_for_xla(entry, here, version, everything):
+    """Whether a new version may run as NumPy until XLA has paid."""
     if version.engine or version.first_seconds is not None or version.assumed or not entry.learns():
+        return False
+    if version.chain is not None:
         return False
     special = entry.compiled.exact or entry.compiled.cache.keeps or version.captured.outside.draws or here.draws
     if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version, LONGEST):
         return False
-    eqns = list(backend_choice.equations(version.decided))
-    if any(e.op is backend_choice.LOOP for e in eqns) or backend_choice.of_numbers(version):
-        return False
-    return len(eqns) >= MANY and sum(getattr(x, "nbytes", 0) for x in everything) <= LARGE
+    return sum(getattr(x, "nbytes", 0) for x in everything) <= LARGE
 
 
 class Deferred:

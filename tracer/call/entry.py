@@ -11,6 +11,7 @@ import time
 
 from ...backends import forked
 from ...backends.xla import compile_times, dispatch, hosted, waiting
+from ...ir import collector
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import events, progress, pytree
@@ -29,7 +30,7 @@ from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
-from .deferred import deferred
+from .deferred import deferred, is_put_off
 from .drawing import DrawingCalls
 from .dynamic import NewShapes
 from .fallback import Fallbacks
@@ -183,16 +184,21 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
-                        progress.phase("compiling", version.func.count())
-                        raw = deferred(self, here, version, everything) if fresh else None
-                        if raw is not None:
-                            break
-                        if fresh:
-                            outlined.outline_if_worthwhile(self, here, version)
-                        with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
+                        if not fresh:
                             agree_on(self, here, version, everything)
-                            raw = autotune.tried(self, here, version, everything) if fresh else None
-                            raw = self.launch(here, everything) if raw is None else raw
+                            raw = self.launch(here, everything)
+                            break
+                        progress.phase("compiling", version.func.count())
+                        with undisturbed(version):
+                            raw = deferred(self, here, version, everything)
+                            if raw is not None:
+                                break
+                            outlined.outline_if_worthwhile(self, here, version)
+                            with self.compiled.cache.collect(version) as files:
+                                agree_on(self, here, version, everything)
+                                put_off = lambda *form: is_put_off(self, here, version, everything, *form)
+                                raw = autotune.tried(self, here, version, everything, put_off)
+                                raw = self.launch(here, everything) if raw is None else raw
                         break
                     except SideExit as missing:
                         version, fresh = self.branched(here, leaves, missing), True
@@ -209,7 +215,8 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)
                 if compile_times.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(compile_times.compiled_at() - start, 0.0)
-                with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
+                # machine code of loops that only NumPy calls
+                with undisturbed(version), self.compiled.cache.collect(version) as more:
                     if backend_choice.settle(self, here, version, everything):
                         raw = self.launch(here, everything)
                         raw = raw.raw if isinstance(raw, SelectedResults) else raw
@@ -384,3 +391,9 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         for i, x in zip(self.dynamic, leaves):
             full[i] = x
         return full
+
+
+def undisturbed(version):
+    """While a version is compiled, and run first, no garbage is collected, unless that calls Python or may take long:
+    what is made then lives on."""
+    return contextlib.nullcontext() if version.endures else collector.waiting()

@@ -48,6 +48,7 @@ TINY = 3e-6  # bound: seconds up to which nothing is compiled
 # bound: seconds of a run through XLA from which one on jax arrays may run as NumPy: some times what it takes to hand
 # arrays over
 HANDED = 3e-4
+LITTLE_ROW = 1 << 11  # bound: elements that an operation of NumPy's takes about as long for as for one
 CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
 OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
@@ -162,10 +163,16 @@ def quickest(entry, version, everything, most):
     which it keeps.
 
     None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls
-    take long, or are very many.
+    take long, or are very many; beside loops that are nests in any case and with small arrays alone, at once.
     """
     if of_numbers(version):
         return at_once_in_nests(entry, version, everything, most)
+    if has_nests(version.decided) and is_small_throughout(version.decided):
+        version.fused = in_nests(entry, version)
+        if version.fused is not None and traffic(version.fused) <= most:
+            run = written(entry, version, timed=True)
+            return *clocked(run, everything), run
+        version.fused = None
     found = None
     if traffic(version.decided) <= most:
         run = written(entry, version, timed=True)
@@ -340,6 +347,16 @@ def may_be_numpy(version, most=LONGEST):
 
 def on_arrays(eqn):
     return any(r.type.size > SMALL for r in eqn.results)
+
+
+def has_nests(func):
+    """Whether a program has loops that run as machine code."""
+    return any(e.op is LOOP and not by_python(e) for e in equations(func))
+
+
+def is_small_throughout(func):
+    """Whether a call of NumPy's takes longer to begin than to run, for all equations on arrays."""
+    return all(r.type.size <= LITTLE_ROW for e in equations(func) for r in e.results)
 
 
 def of_numbers(version):
