@@ -19,7 +19,7 @@ from . import backend_choice, numpy_call
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
 
 
-def tried(entry, here, version, everything, put_off):
+def tried(entry, here, version, everything, put_off=lambda *_: False):
     """The raw results of a new version that is to run as NumPy, whatever XLA does, or until it has compiled another
     form; None where XLA is waited for.
 

@@ -48,7 +48,7 @@ TINY = 3e-6  # bound: seconds up to which nothing is compiled
 # bound: seconds of a run through XLA from which one on jax arrays may run as NumPy: some times what it takes to hand
 # arrays over
 HANDED = 3e-4
-LITTLE_ROW = 1 << 11  # bound: elements that an operation of NumPy's takes about as long for as for one
+LITTLE_ROW = 1 << 13  # bound: elements that an operation of NumPy's takes about as long for as for one
 CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
 OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
@@ -356,7 +356,7 @@ def has_nests(func):
 
 def is_small_throughout(func):
     """Whether a call of NumPy's takes longer to begin than to run, for all equations on arrays."""
-    return all(r.type.size <= LITTLE_ROW for e in equations(func) for r in e.results)
+    return all(r.type.size <= LITTLE_ROW for e in equations(func) if e.op is not LOOP for r in e.results)
 
 
 def of_numbers(version):
