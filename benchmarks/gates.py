@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from wengert.benchmarks.settings import draw, residual_network
@@ -326,6 +327,10 @@ def given_back(nbytes):
     return (lambda x: x + 1), (draw(nbytes // 8),)
 
 
+def handed_over(nbytes):
+    return (lambda x: x + 1), (jax.device_put(draw(nbytes // 4).astype("f4")),)
+
+
 def soft_slices(slices):
     def f(x, w):
         z = x * w[:, None] + x
@@ -407,6 +412,9 @@ GATES = {
     "backends.numpy.trips.ROW": Gate(rows_by_python, (32, 128, 1024, 1 << 15), engine="nests"),
     "backends.xla.dispatch.ZERO_COPY": Gate(given_back, (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)),
     "backends.xla.fusion_barrier.LEAST": Gate(residual_network, (24, 48, 128, 1024)),
+    "backends.xla.host_arrays.BY_ITSELF": Gate(
+        handed_over, (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20), NONE, ALL, True, engine="numpy"
+    ),
     "backends.xla.radix_sort.MANY": Gate(sorted_row, (1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 16)),
     "backends.xla.reduction.SMALL": Gate(soft_slices, (3 << 12, 1 << 15, 1 << 16, 1 << 18), NONE, ALL, up_to=True),
     "backends.xla.reduction.LITTLE": Gate(soft_slices, (1 << 12, 1 << 13, 3 << 12, 3 << 13, 1 << 15)),

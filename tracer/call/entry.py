@@ -196,8 +196,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                             outlined.outline_if_worthwhile(self, here, version)
                             with self.compiled.cache.collect(version) as files:
                                 agree_on(self, here, version, everything)
-                                put_off = lambda *form: is_put_off(self, here, version, everything, *form)
-                                raw = autotune.tried(self, here, version, everything, put_off)
+                                raw = autotune.tried(self, here, version, everything, is_put_off)
                                 raw = self.launch(here, everything) if raw is None else raw
                         break
                     except SideExit as missing:

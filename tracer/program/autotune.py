@@ -19,11 +19,12 @@ from . import backend_choice, numpy_call
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
 
 
-def tried(entry, here, version, everything, put_off=lambda *_: False):
+def tried(entry, here, version, everything, is_put_off=lambda *_: False):
     """The raw results of a new version that is to run as NumPy, whatever XLA does, or until it has compiled another
     form; None where XLA is waited for.
 
-    put_off(run, seconds): whether XLA is not waited for, since a form as NumPy answers meanwhile.
+    is_put_off(entry, here, version, everything, run, seconds): whether XLA is not waited for, since a form as NumPy,
+    of which a call takes so long, answers meanwhile.
     """
     if version.engine or version.first_seconds is not None:
         return None
@@ -40,7 +41,7 @@ def tried(entry, here, version, everything, put_off=lambda *_: False):
         if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, total, inside):
             if backend_choice.traffic(version.decided) <= CHEAP:
                 version.tried = total
-                if raw is not numpy_call.MISS and put_off(run, total):
+                if raw is not numpy_call.MISS and is_put_off(entry, here, version, everything, run, total):
                     return raw
             else:  # it is compared with the other form when XLA has told how long it takes
                 version.fused = None
