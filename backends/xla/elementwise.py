@@ -74,8 +74,16 @@ def or_zero(x, where):
 
 
 def whole_or_nothing(f):
-    """Integer division by zero is 0 to NumPy; XLA would give -1 or x."""
-    return lambda x, y: or_zero(f(x, y), is_zero(y)) if np.issubdtype(x.dtype, np.integer) else f(x, y)
+    """Integer division by zero is 0 to NumPy. XLA would give -1 or x, and where it knows both when it compiles, the
+    processor's exception ends the process (jaxlib 0.10): so it never divides by zero."""
+
+    def divided(x, y):
+        if not np.issubdtype(x.dtype, np.integer):
+            return f(x, y)
+        zero = is_zero(y)
+        return or_zero(f(x, lax.select(zero, lax.full_like(y, 1), y)), zero)
+
+    return divided
 
 
 def lower_abs(x):

@@ -1,5 +1,8 @@
 """Division where a last digit decides: as NumPy's, in scalars, and in arrays whose quotient is compared or rounded."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -42,3 +45,29 @@ def test_signs_of_zero_divisors():
     with np.errstate(all="ignore"):
         for c in (0.0, -0.0, np.inf, -np.inf, np.nan):
             np.testing.assert_array_equal(jit(lambda x, c: np.sign(x / c))(X, c), np.sign(X / c))
+
+
+KNOWN = """
+import sys, numpy as np
+from wengert import jit
+dtype = np.dtype(sys.argv[1])
+
+def f(c, a):
+    zeros = np.zeros(4, dtype)
+    return (dtype.type(7) % zeros if c > 0 else a), (dtype.type(7) // zeros if c > 0 else a)
+
+for engine in ("xla", "numpy"):
+    a = np.arange(4).astype(dtype)
+    with np.errstate(all="ignore"):
+        for c in (1.0, -1.0):
+            got, want = jit(f, engine=engine, exact=sys.argv[2] == "exact")(c, a), f(c, a)
+            assert all((x == y).all() and x.dtype == y.dtype for x, y in zip(got, want)), (got, want)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("exact", ["exact", "not"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
+def test_a_zero_that_is_known_when_xla_compiles_ends_no_process(dtype, exact):
+    ran = subprocess.run([sys.executable, "-c", KNOWN, dtype, exact], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "done"), ran.stderr
