@@ -53,8 +53,13 @@ from wengert import jit
 dtype = np.dtype(sys.argv[1])
 
 def f(c, a):
-    zeros = np.zeros(4, dtype)
-    return (dtype.type(7) % zeros if c > 0 else a), (dtype.type(7) // zeros if c > 0 else a)
+    a = a.copy()
+    a[::-1] = dtype.type(0)
+    y = z = a
+    if c > 0:
+        y = 7 % a
+        z = 100 // a
+    return y, z
 
 for engine in ("xla", "numpy"):
     a = np.arange(4).astype(dtype)
