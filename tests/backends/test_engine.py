@@ -6,6 +6,7 @@ from compare import agree, check_same
 
 from wengert import grad, jit
 from wengert.backends import native
+from wengert.backends.native import build
 from wengert.tracer.call import shared
 from wengert.tracer.program import autotune, backend_choice
 
@@ -265,3 +266,17 @@ def test_a_copy_of_a_transpose_is_in_row_major_order(name, engine):
     a, run = np.arange(12.0).reshape(4, 3), jit(COPIES[name], engine=engine)
     for _ in range(3):
         assert run(a).strides == COPIES[name](a).strides
+
+
+def test_small_programs_with_nests_are_compiled_in_one_form(monkeypatch):
+    def f(x):
+        y = np.tanh(x) + x.T * 2
+        for i in range(1, len(y)):
+            y[i] = y[i - 1] * 0.5 + y[i]
+        return np.exp(-y) * x
+
+    seconds, x = [], np.linspace(0.1, 1.0, 1600).reshape(40, 40)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(build, "WATCHERS", [seconds.append])
+    agree(jit(f)(x), f(x), 1e-10)
+    assert len(seconds) == 1

@@ -290,6 +290,36 @@ def test_a_long_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, 
     assert "until XLA was compiled beside the program" in f.explain()
 
 
+def relaxed(x):
+    x = np.tanh(x) * 2
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] * 0.5 + x[i]
+    return np.exp(-x).sum(), x[::-1]
+
+
+def test_a_program_with_nests_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once):
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)  # a win for XLA may be little
+    monkeypatch.setattr(deferred, "EQUATION", 1e9)
+    f, x = jit(relaxed), of_length(50)
+    for _ in range(3):
+        agree(f(x), relaxed(x))
+    assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
+    assert "as generated NumPy, 3 calls so far; waits for XLA until it pays" in f.explain()
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    for _ in range(4):
+        agree(f(x), relaxed(x))
+    assert happened["asked"] == happened["ready"] == 1
+    assert "until XLA was compiled beside the program" in f.explain()
+
+
+def test_a_call_that_takes_long_waits_for_xla(monkeypatch, happened):
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
+    monkeypatch.setattr(deferred, "EQUATION", 0.0)
+    f, x = jit(relaxed), of_length(50)
+    agree(f(x), relaxed(x))
+    assert happened["deferred"] == 0 and happened["xla compile"] == 1
+
+
 def test_a_program_of_hundreds_of_equations_waits_for_no_compiler(happened):
     def f(x):
         return layered(layered(layered(layered(layered(x)))))
