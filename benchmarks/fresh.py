@@ -46,7 +46,7 @@ from wengert.benchmarks.npbench import (
     printed_row,
     verdict,
 )
-from wengert.benchmarks.timing import table
+from wengert.benchmarks.timing import settle, table
 
 SCALES = (0.25, 1.0, 4.0)
 LEAST = 8  # whole numbers from here on are taken for sizes
@@ -166,6 +166,8 @@ def measure(path, scale, options):
     row |= {"plain": plain, "first": first, "notes": notes(run)}
     if options.check_only or row["correct"] == "NO":
         return row
+    with np.errstate(all="ignore"):
+        settle(run, lambda: after(run, args))
     host, device = lambda: copy.deepcopy(args), lambda: on_device(args)
     everyone = {"numpy": (called.function, host), "again": (called.function, host), "ours": (run, host)}
     for name, find in (("numba", numba_form), ("jax", jax_form)):

@@ -37,7 +37,7 @@ import jax
 import numpy as np
 
 from wengert import jit
-from wengert.benchmarks.timing import table
+from wengert.benchmarks.timing import settle, table
 
 TINY = (8, 12, 20, 40)  # sizes are cut down to these, to the first that the kernel takes
 NUMBA = ("numba_n", "numba_np")
@@ -273,6 +273,8 @@ def measure(kernel, size, check_only, seconds):
     got = after(run, args)
     first = time.perf_counter() - start
     row = dict(zip(("correct", "error"), verdict(kernel.function("_numpy"), args, want, got)))
+    if not check_only:
+        settle(run, lambda: after(run, args))
     versions = [v for e in run.compiled.entries.values() for v in e.current.versions]
     traced = sum(v.trace_seconds + v.pass_seconds for v in versions)
     row |= {"first": first, "trace": traced, "compile": first - traced, "notes": notes(run)}

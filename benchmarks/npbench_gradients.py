@@ -29,7 +29,7 @@ import numpy as np
 from wengert import grad, jit
 from wengert.backends.xla.lower import lower
 from wengert.benchmarks.npbench import asked, gone_through, interleaved, mean, on_device, prepared
-from wengert.benchmarks.timing import table
+from wengert.benchmarks.timing import settle, table
 
 STEPS = 10.0 ** np.arange(-2, -14, -1)
 CLOSE = 1e-5  # of the derivative along a direction, where differences agree so well
@@ -172,6 +172,9 @@ def measure(kernel, size, check_only, seconds):
     forward = jit(weighted(function, cotangents, written))
     host = lambda: copy.deepcopy(args)
     everyone = {"forward": (forward, host), "ours": (derivative, host)}
+    for run in (forward, derivative):
+        run(*host())
+        settle(run, lambda run=run: run(*host()))
     device = lambda: on_device(args)
     arrays = tuple(i for i in where if isinstance(args[i], np.ndarray)) or where
     there = jit(grad(weighted(function, cotangents, written, copies=True), argnums=arrays))

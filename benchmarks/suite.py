@@ -40,7 +40,7 @@ from wengert.benchmarks.figure import figure
 from wengert.benchmarks.npbench import MARK, PASSIVE, after, difference, mean, moving, notes, on_device, verdict
 from wengert.benchmarks.npbench_gradients import compared, temporary
 from wengert.benchmarks.programs import rebuilt
-from wengert.benchmarks.timing import interleave, table
+from wengert.benchmarks.timing import interleave, settle, table
 
 FAMILIES = ("dense", "stencils", "recurrences", "particles", "nets", "gathering", "tiny")
 PEERS = ("numpy", "jax", "numba", "torch")
@@ -139,6 +139,8 @@ def forward(program, args, timed, seconds, peers):
     start = time.perf_counter()
     got = after(run, args)
     row = {"what": "forward", "first": time.perf_counter() - start}
+    if timed:
+        settle(run, lambda: run(*args))
     there = on_device(args)
     found = [verdict(function, args, want, g) for g in (got, [args, run(*there)])]
     row |= {"correct": worst(said for said, _ in found), "error": max(error for _, error in found), "notes": notes(run)}
@@ -179,6 +181,8 @@ def backward(program, args, timed, seconds, peers):
     run = jit(grad(loss, argnums=program.over))
     gradient, spent = first(run, given)
     correct, error = compared(loss, given, program.over, gradient, 1 if timed else 3)
+    if timed:
+        settle(run, lambda: run(*given))
     there = on_device(given)
     if not near(run(*there), gradient):
         correct = "NO"

@@ -31,6 +31,15 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
     return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
 
 
+def settle(run, call, seconds=10.0):
+    """Call a compiled function until nothing of it is compiled beside its calls any more: what runs then is what stays,
+    and other contestants have the processor for themselves."""
+    end = time.perf_counter() + seconds
+    while "calls so far;" in run.explain() and time.perf_counter() < end:
+        for _ in range(8):
+            call()
+
+
 def table(rows, header):
     """Print rows of text and numbers with aligned columns."""
     cells = [header, *([c if isinstance(c, str) else f"{c:.3g}" for c in row] for row in rows)]
