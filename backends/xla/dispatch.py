@@ -75,7 +75,8 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
 
     def run(*leaves):
         refuse_forked()
-        func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
+        # where JAX looks for bad numbers, it hands on numbers of Python's
+        func, places = find(tuple([Tensor(np.shape(x), np.dtype(getattr(x, "dtype", type(x)))) for x in leaves]))
 
         def lowered(leaves):
             with lowering_as(native, exact, precision, device), ending(func, made := numbers_in_nests(widen(func))):

@@ -21,16 +21,37 @@ def can_be_ndarrays(types):
     return has_only_cpu() and jax.local_device_count() == 1 and jax.process_count() == 1
 
 
+def are_plain(leaves):
+    """Whether all jax arrays of a call have what NumPy's have: they lie on a device and no mesh, and their dtype is
+    their own, not that of a number of Python's. And JAX is not asked to look for bad numbers."""
+    config, single = jax.config, jax.sharding.SingleDeviceSharding
+    return not (config.jax_debug_nans or config.jax_debug_infs) and not any(
+        x.weak_type or type(x.sharding) is not single for x in leaves if isinstance(x, jax.Array)
+    )
+
+
+def gave_weak(results):
+    """Whether a program gave an array whose dtype is that of a number of Python's."""
+    return any(getattr(x, "weak_type", False) for x in results)
+
+
 def as_ndarrays(leaves):
     """Leaves of a call with ndarrays, not to be written, for the jax arrays among them. Waits for these."""
     return [np.asarray(x) if isinstance(x, jax.Array) else x for x in leaves]
 
 
-def as_jax_arrays(results):
-    """A list of ndarrays that nobody else holds, nor will write, as jax arrays of the same dtypes. To be called where
-    64-bit types are on."""
+def committed_to(leaves):
+    """The device to which jax arrays among the leaves of a call are committed, None where none is."""
+    return next((x.device for x in leaves if isinstance(x, jax.Array) and getattr(x, "committed", False)), None)
+
+
+def as_jax_arrays(results, device=None):
+    """A list of ndarrays that nobody else holds, nor will write, as jax arrays of the same dtypes, committed to a
+    device if to any. To be called where 64-bit types are on."""
     small = [x for x in results if x.nbytes < BY_ITSELF]
     with jax.ensure_compile_time_eval():
+        if device is not None:
+            return jax.device_put(list(results), device, may_alias=True)
         copied = iter(copies(*small) if small else ())
         return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, may_alias=True) for x in results]
 

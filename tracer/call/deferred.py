@@ -87,6 +87,7 @@ class Deferred:
         self.estimate = EQUATION * len(list(backend_choice.equations(version.decided)))
         self.seconds, self.calls, self.state, self.why = 0.0, 1, WAITS, None
         self.leaves = self.program = self.faster = self.context = None
+        self.unasked = [True]  # empty once a thread asks
 
     def __call__(self, *leaves):
         """The raw results of a call, MISS for other types."""
@@ -104,10 +105,16 @@ class Deferred:
 
     def ask(self, leaves):
         """Have the other forms made."""
+        try:
+            self.unasked.pop()
+        except IndexError:  # another thread asks
+            return
+        self.state = ASKED
         self.leaves = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
-        self.context, self.state = contextvars.copy_context(), ASKED
+        self.context = contextvars.copy_context()
         if not WORKER.ask(self):
             self.leaves, self.state = None, WAITS
+            self.unasked.append(True)
             return
         text = lambda: f"asked for XLA on another thread, after {self.calls} calls as NumPy"
         events.report("compile", "asked", text, of=self.entry.compiled, types=self.version.types)
@@ -122,7 +129,8 @@ class Deferred:
             text = lambda: f"compiled through XLA beside the program, in {in_time(time.perf_counter() - start)}"
             events.report("compile", "ready", text, of=self.entry.compiled, types=self.version.types)
         except BaseException as error:
-            self.why, self.state, self.faster = events.first_line(error), READY, self.run_as_numpy
+            self.why, self.faster = events.first_line(error), self.run_as_numpy
+            self.state = READY
             text = f"not compiled through XLA: {self.why}"
             events.report("compile", "failed", text, of=self.entry.compiled, types=self.version.types)
         finally:

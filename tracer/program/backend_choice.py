@@ -25,6 +25,7 @@ from ...ir.exactness import exactly
 from ...ir.op import OPS
 from ...ir.passes.widen import has_small
 from ..common import events
+from ..values.array import WEAK_DTYPES
 from . import numpy_call, trap
 from .clock import ENOUGH, LONG, clocked, turns
 from .on_jax_arrays import on_jax_arrays
@@ -96,11 +97,18 @@ def eligible(entry, here, version, most=LONGEST):
         or entry.compiled.device is not None
         or not dispatch.on_host()
         or not entry.numpy
-        and not host_arrays.can_be_ndarrays(map(entry.types.__getitem__, entry.dynamic))
+        and not can_be_handed_over(entry)
     ):
         return False
     with as_asked(entry):
         return may_be_numpy(version, most)
+
+
+def can_be_handed_over(entry):
+    """Whether calls of jax arrays may run as NumPy. Numbers of Python's may make results of theirs in JAX: whether they
+    do, XLA's results say, where it is asked."""
+    types = [entry.types[i] for i in entry.dynamic]
+    return host_arrays.can_be_ndarrays(types) and (asked(entry) is None or not set(WEAK_DTYPES).intersection(types))
 
 
 def settle(entry, here, version, everything):
@@ -111,18 +119,24 @@ def settle(entry, here, version, everything):
     if isinstance(program, Trees) and version.tree is None:
         program = program.program.program if isinstance(program.program, BackendChoice) else program.program
 
+    weak = []
+
     def xla():
         with dispatch.wide():
             raw = program(*everything)
             if version.endures and not isinstance(raw, SelectedResults):
                 waiting.heard(raw, entry.compiled.name, program)
-        return spinning.ndarrays(raw.raw if isinstance(raw, SelectedResults) else raw, program)
+        raw = raw.raw if isinstance(raw, SelectedResults) else raw
+        weak[:] = [host_arrays.gave_weak(raw if isinstance(raw, tuple) else (raw,))]
+        return spinning.ndarrays(raw, program)
 
     if asked(entry) is not None:
         switch_to_numpy(entry, here, version)
         return version.tree is None
     with events.timed("compile", "timing", "timed both engines", level=logging.DEBUG):
         run = faster_as_numpy(entry, version, everything, xla)
+    if not entry.numpy and weak == [True]:  # which only XLA's are
+        version.times = run = None
     if version.times is not None:
         tell_times(version, "XLA" if run is None else "generated NumPy")
     if run is None:
@@ -135,7 +149,7 @@ def faster_as_numpy(entry, version, everything, xla):
     """Time both forms -> the one as NumPy where it is the faster, else None. xla(): a run of the other."""
     arrays = everything if entry.numpy else host_arrays.as_ndarrays(everything)
     (first,) = turns([xla], 1)
-    if not entry.numpy and first < HANDED:
+    if not entry.numpy and (first < HANDED or not host_arrays.are_plain(everything)):
         return None
     if not version.tried:
         found = quickest(entry, version, arrays, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many

@@ -11,13 +11,15 @@ def on_jax_arrays(run, version):
 
     def call(*leaves):
         forked.refuse_forked()
+        if not host_arrays.are_plain(leaves):
+            return MISS
         raw = run(*host_arrays.as_ndarrays(leaves))
         if raw is MISS:
             return MISS
         results = raw if isinstance(raw, tuple) else (raw,)
         try:
             with dispatch.wide():
-                handed = host_arrays.as_jax_arrays(results[:count])
+                handed = host_arrays.as_jax_arrays(results[:count], host_arrays.committed_to(leaves))
         except RuntimeError:  # the user allows no transfers, of which XLA's form makes none
             return MISS
         handed += results[count:]

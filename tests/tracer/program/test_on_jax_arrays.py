@@ -156,6 +156,56 @@ def test_the_faster_form_is_chosen(monkeypatch, faster):
     is_of_jax(f(of_jax([5.0, 1.0, 2.0])), np.array([10.0, 4.0, 2.0]))
 
 
+def answered_by(f, *args):
+    """The result of a call, and whether it ran as NumPy."""
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host_arrays, "as_ndarrays", lambda leaves, plain=host_arrays.as_ndarrays: found.append(1) or plain(leaves))
+        return f(*args), bool(found)
+
+
+def test_arrays_that_are_more_than_ndarrays_are_left_to_xla():
+    f = jit(lambda x, y: (np.sort(x) * 2, x, y), engine="numpy")
+    x, y = of_jax(np.arange(4.0)), of_jax(3.0)
+    assert answered_by(f, x, y)[1]
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("i",))
+    spread = jax.device_put(x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i")))
+    out, by_numpy = answered_by(f, spread, y)
+    assert not by_numpy and out[0].sharding == spread.sharding
+    weak = jnp.asarray(2.0)
+    out, by_numpy = answered_by(f, x.astype(weak.dtype), weak)
+    assert weak.weak_type and not by_numpy and out[2].weak_type
+
+
+def test_results_of_committed_arrays_are_committed():
+    f, x = jit(lambda x: (np.sort(x) * 2, x.sum()), engine="numpy"), of_jax(np.arange(4.0))
+    there = jax.device_put(x, jax.devices()[0])
+    for given, committed in ((x, False), (there, True)):
+        out, by_numpy = answered_by(f, given)
+        assert by_numpy and [r.committed for r in out] == [committed, committed]
+
+
+def test_numbers_of_python_are_weak(monkeypatch):
+    out = jit(lambda x, s: (np.sort(x) * s, s), engine="numpy")(of_jax(np.arange(4.0)), 2.0)
+    assert [r.weak_type for r in out] == [r.weak_type for r in jit(lambda x, s: (np.sort(x) * s, s), engine="xla")(of_jax(np.arange(4.0)), 2.0)]
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "HANDED", 0.0)
+    monkeypatch.setattr(backend_choice, "AHEAD", 0.0)  # NumPy is the faster
+    for function, by in ((lambda x, s: (np.sort(x) * s, s), "XLA"), (lambda x, s: np.sort(x) * s, "NumPy")):
+        f = jit(function)
+        f(of_jax(np.arange(4.0)), 2.0)
+        assert answered_by(f, of_jax(np.arange(4.0)), 2.0)[1] == (by == "NumPy")
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("number", [0.0, np.float64(0.0)])
+def test_bad_numbers_are_found_where_jax_looks_for_them(engine, number):
+    f, x = jit(lambda x, s: np.log(np.sort(x) + s), engine=engine), of_jax(np.arange(-2.0, 2.0))
+    f(x, number)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        f(x, number)
+
+
 SEVERAL = """
 import os
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
