@@ -30,8 +30,6 @@ from .waiting import dear
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
 WIDE = ("int64", "uint64", "float64", "complex128")
 ZERO_COPY = 1 << 14  # bytes from which a result's buffer is adopted instead of copied; measured by benchmarks/tune.py
-
-
 config = jax.config
 
 
