@@ -79,7 +79,7 @@ def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkey
         monkeypatch.setattr(module, name, objects if name == "OBJECTS" else {})
     monkeypatch.setattr(build.machine()[0], "create_pass_builder", None)  # nor does LLVM
     assert process.run(text, X.copy(), 0.37) == ("read", plainly(text, X.copy(), 0.37))
-    assert "runs         as NumPy, 1 loop as machine code" in process.function.explain() and len(build.OBJECTS) == 1
+    assert "runs         as NumPy, straight lines and loops as 1 function of machine code" in process.function.explain() and len(build.OBJECTS) == 1
     monkeypatch.setattr(direct, "refusal", lambda: "not here")
     monkeypatch.setattr(legal, "refusal", lambda: "nor here")
     monkeypatch.setattr(dispatch, "lower", lower)
@@ -97,7 +97,7 @@ def test_machine_code_made_while_both_forms_are_timed_is_kept(process, monkeypat
     for module, name in ((build, "ENGINES"), (build, "OBJECTS"), (executables, "OBJECTS"), (direct, "MADE")):
         monkeypatch.setattr(module, name, objects if name == "OBJECTS" else {})
     assert process.run(text, X.copy(), 0.41) == ("kept", plainly(text, X.copy(), 0.41))
-    assert "runs         as NumPy, 1 loop as machine code" in process.function.explain() and len(objects) == 1
+    assert "runs         as NumPy, straight lines and loops as 1 function of machine code" in process.function.explain() and len(objects) == 1
     objects.clear()
     for module, name in ((build, "ENGINES"), (direct, "MADE")):
         monkeypatch.setattr(module, name, {})

@@ -80,7 +80,7 @@ def test_instructions_of_xla():
 
 
 def test_derivatives_and_jax_arrays_say_so():
-    slope, x = grad(straight), jnp.asarray(np.random.default_rng(0).uniform(size=(30, 30)), jnp.float32)
+    slope, x = jit(grad(straight), engine="xla"), jnp.asarray(np.random.default_rng(0).uniform(size=(30, 30)), jnp.float32)
     slope(x)
     found = measured_call(slope, x)
     assert found.engine == "XLA" and any("vjp of test_measured.py" in s.scope for s in found.steps)
