@@ -69,9 +69,9 @@ def put_off(made, seconds=None):
 
 def may_wait_for_xla(entry, here, version, everything):
     """Whether a new version may run as NumPy until XLA has paid."""
-    if version.engine or version.first_seconds is not None or version.assumed or not entry.learns():
+    if version.engine or version.first_seconds is not None or version.assumed or version.chain is not None:
         return False
-    if version.chain is not None:
+    if not entry.learns():
         return False
     special = entry.compiled.exact or entry.compiled.cache.keeps or version.captured.outside.draws or here.draws
     if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version, LONGEST):

@@ -2,8 +2,9 @@
 
 XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
 microseconds. So when a program is new that has no loops, or loops whose machine code NumPy's arrays can be given
-to, both forms are timed on the arguments of its first call, and it keeps the faster: results of one function on
-one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `program/autotune.py`.
+to, both forms are timed, at its first call or once its calls have paid for XLA (`call/deferred.py`), and it keeps the
+faster: from then on results are the same from call to call. Where XLA has nothing to win it is not even asked:
+`program/autotune.py`.
 
 Programs on jax arrays of the CPU run as NumPy too where that is faster, by no small time: to hand results over takes
 some. Most of them are those of products of matrices, of sorting, and of straight lines that are nests.
@@ -49,7 +50,7 @@ TINY = 3e-6  # bound: seconds up to which nothing is compiled
 # bound: seconds of a run through XLA from which one on jax arrays may run as NumPy: some times what it takes to hand
 # arrays over
 HANDED = 3e-4
-LITTLE_ROW = 1 << 13  # bound: elements that an operation of NumPy's takes about as long for as for one
+LITTLE_ROW = 1 << 13  # bound: elements of an array up to which nests are taken not to lose to NumPy's calls
 CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
 OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
@@ -369,7 +370,7 @@ def has_nests(func):
 
 
 def is_small_throughout(func):
-    """Whether a call of NumPy's takes longer to begin than to run, for all equations on arrays."""
+    """Whether all arrays of the equations outside of loops are so small that nests are as fast as NumPy's calls."""
     return all(r.type.size <= LITTLE_ROW for e in equations(func) if e.op is not LOOP for r in e.results)
 
 

@@ -276,20 +276,6 @@ def at_once(monkeypatch):
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
 
 
-def test_a_long_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once):
-    monkeypatch.setattr(deferred, "EQUATION", 1e9)
-    f, x = jit(layered), of_length(50)
-    for _ in range(3):
-        agree(f(x), layered(x))
-    assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
-    assert "as generated NumPy, 3 calls so far; waits for XLA until it pays" in f.explain()
-    monkeypatch.setattr(deferred, "SHARE", 0.0)
-    for _ in range(4):
-        agree(f(x), layered(x))
-    assert happened["asked"] == happened["ready"] == 1
-    assert "until XLA was compiled beside the program" in f.explain()
-
-
 def relaxed(x):
     x = np.tanh(x) * 2
     for i in range(1, len(x)):
@@ -297,17 +283,18 @@ def relaxed(x):
     return np.exp(-x).sum(), x[::-1]
 
 
-def test_a_program_with_nests_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once):
+@pytest.mark.parametrize("function", [layered, relaxed])
+def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once, function):
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)  # a win for XLA may be little
     monkeypatch.setattr(deferred, "EQUATION", 1e9)
-    f, x = jit(relaxed), of_length(50)
+    f, x = jit(function), of_length(50)
     for _ in range(3):
-        agree(f(x), relaxed(x))
+        agree(f(x), function(x))
     assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
     assert "as generated NumPy, 3 calls so far; waits for XLA until it pays" in f.explain()
     monkeypatch.setattr(deferred, "SHARE", 0.0)
     for _ in range(4):
-        agree(f(x), relaxed(x))
+        agree(f(x), function(x))
     assert happened["asked"] == happened["ready"] == 1
     assert "until XLA was compiled beside the program" in f.explain()
 

@@ -19,7 +19,7 @@ SMALL = [BF, np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2)]
 
 EXPRESSIONS = """
 a + b; a - b; a * b; a / b; a // b; a % b; -a; abs(a); a ** 2; a + 1; 2 * a; a + 1.5; a * True; a < b; a == b; a + c; a * np.float32(2)
-a * np.int8(3); a + i8; a + i64; a + f64; a + f16; a * 1j; a @ b.T; np.dot(a, b.T); np.inner(a, b); np.tensordot(a, b.T, 1)
+a * np.int8(3); a + i8; a + i64; a + f64; a + f16; a * 1j; a @ b.T; a @ np.round(c.T * 4); np.dot(a, b.T); np.inner(a, b); np.tensordot(a, b.T, 1)
 np.outer(a[0], b[0]); np.einsum('ij,kj->ik', a, b); a.max(); a.min(axis=1); a.argmax(); a.argmin(axis=0); np.sort(a); np.argsort(a)
 np.round(a); np.any(a); np.all(a, axis=0); np.clip(a, b.min(), b.max()); np.clip(a, 0, 1); np.conj(a); np.real(a); np.ptp(a)
 a.astype(np.float32); a.astype(np.float64); a.astype(np.int32); a.astype(np.int8); a.astype(np.uint8); a.astype(bool); a.astype(np.float16)
