@@ -140,7 +140,7 @@ WEIGHT = {
     "igamma": 288, "igammac": 284, "igamma_slope": 266, "betainc": 716, "betainc_slope": 564, "bessel_i0e": 174,
     "bessel_i1e": 174, "stop_gradient": 0, "cumlogsumexp": 10, "recurrence": 2,
 }  # fmt: skip
-WHOLE = {"rem": 3, "clamp": 2}  # of integers, where it is another number
+WHOLE = {"rem": 4, "clamp": 2}  # of integers, where it is another number
 
 
 def operations(eqn: Eqn) -> int:

@@ -30,7 +30,8 @@ def normalised(grid):
             grid.rows[i][j] /= total
 
 
-def test_loops_of_nothing_to_compile(falling_back):
+def test_loops_of_nothing_to_compile(falling_back, monkeypatch):
+    monkeypatch.setattr(budget, "SECONDS", 600.0)  # however slow the machine, it is the trips that come to their bound
     compiled = jit(table)
     assert compiled(300) == table(300)
     with pytest.warns(Fallback, match=r"50,000 trips.*\n.*test_budget.py") as told:
