@@ -3,12 +3,14 @@ program that runs with some values of it, and QUANTITIES, of which a time itself
 """
 
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert import jit
+from wengert import grad, jit
+from wengert.backends import native
 from wengert.benchmarks.timing import interleave
 from wengert.tracer.common import events
 
@@ -292,9 +294,28 @@ def compiled_equation():
     return seconds_of_events(XLA, made, *arguments) / made.ir(*arguments).count()
 
 
+def smoothed(x, s):
+    y = np.zeros_like(x)
+    for i in range(1, x.shape[0]):
+        for j in range(1, x.shape[1]):
+            y[i, j] = np.tanh(y[i - 1, j] * s + y[i, j - 1] / (1 + x[i, j] ** 2))
+    return y.sum()
+
+
+def optimised_line():
+    made = jit(grad(smoothed), engine="numpy", dynamic=False, cache=False)
+    with native.compiled_quickly() as quick:
+        made(draw((20, 20)), 0.5)
+    lines, start = sum(code.text.count("\n") for code in quick), time.perf_counter()
+    for code in quick:
+        code.optimise()
+    return (time.perf_counter() - start) / lines
+
+
 QUANTITIES = {
     "backends.numpy.partition.NUMBER": of_numbers,
     "tracer.call.deferred.EQUATION": compiled_equation,
+    "tracer.call.deferred.LINE": optimised_line,
     "tracer.program.backend_choice.LAUNCH": launch,
     "tracer.program.backend_choice.CALL": numpy_call,
     "tracer.program.backend_choice.OF_MATRICES": of_matrices,

@@ -6,6 +6,7 @@ carried arrays are updated in place. What it does not take is lowered through ja
 platforms. `called` is a nest of which `builtin` makes a function that generated NumPy calls.
 """
 
+from .build import compiled_quickly
 from .direct import again, builtin
 from .draw_check import unlike_numpy
 from .drawing import alone
@@ -18,7 +19,7 @@ from .trap import can_raise, unless_failed
 
 __all__ = [
     "LEAST", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked", "assembly",
-    "builtin", "callable_nest", "can_raise", "ending", "endures", "form_in_words", "forms", "here",
+    "builtin", "callable_nest", "can_raise", "compiled_quickly", "ending", "endures", "form_in_words", "forms", "here",
     "listed_nests", "listens", "lowered", "sampled", "taken", "target_name", "uncallable", "unless_failed",
     "unlike_numpy",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 compiled."""
 
 import contextlib
+import contextvars
 import ctypes
 import functools
 import hashlib
@@ -16,6 +17,7 @@ import weakref
 
 from ...ir.bounded import Limited
 from ...ir.forks import hold_while_forking
+from ...ir.setting import set_within
 from .debug_lines import asked_for, tell_perf
 from .threads import POOL, SHARE, pool_text
 from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
@@ -34,6 +36,8 @@ OBJECTS = Limited(1 << 8)
 SYMBOLS = {}  # name of a C function -> its address
 WATCHERS = []  # called with the seconds that LLVM took for each module
 LOGS = []  # sets that receive the name of the machine code of each module asked for
+# a list that receives each MachineCode asked for that is compiled quickly
+QUICK = contextvars.ContextVar("quick", default=None)
 
 
 @functools.cache
@@ -56,10 +60,17 @@ def machine():
     return llvm, target_machine(llvm)
 
 
-def target_machine(llvm):
-    """A new one, of this processor."""
+def target_machine(llvm, level=3):
+    """A new one, of this processor. level: from 0 to 3, of the optimisation."""
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=3)
+    return llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=level)
+
+
+@functools.cache
+def quick_target():
+    """That for code which is compiled at once, and optimised later: a twentieth of the time, for code that takes ten
+    times as long."""
+    return target_machine(machine()[0], 0)
 
 
 @functools.cache
@@ -112,31 +123,73 @@ def vector_form(function, one, count):
 
 class MachineCode:
     """The machine code of a module, which is there as long as somebody has this. name: a digest of all that decides it;
-    data: it as an object file."""
+    data: it as an object file.
 
-    __slots__ = ("name", "engine", "data", "__weakref__")
+    text: of a module that was compiled quickly, until it is optimised; cells: (a weak reference to who has it, address,
+    function) of what holds the address of a function of it; quick: what holds the first code, which may be running.
+    """
 
-    def __init__(self, name, engine, data):
+    __slots__ = ("name", "engine", "data", "text", "cells", "quick", "__weakref__")
+
+    def __init__(self, name, engine, data, text=None):
         self.name, self.engine, self.data = name, engine, data
+        self.text, self.cells, self.quick = text, [], None
 
     def address(self, function):
         return self.engine[function]
+
+    def enter(self, owner, place, function):
+        """Have the address of a function where it is called from."""
+        if self.text is not None:
+            self.cells.append((weakref.ref(owner), place, function))
+        ctypes.c_void_p.from_address(place).value = self.address(function)
+
+    def optimise(self):
+        """Have LLVM optimise what was compiled quickly; later calls run that."""
+        with LOCK:
+            if self.text is None:
+                return
+            self.quick = self.engine
+            self.engine, self.data = timed_engine(self.text, self.name)
+            OBJECTS[self.name], self.text = self.data, None
+            for owner, place, function in self.cells:
+                if owner() is not None:
+                    ctypes.c_void_p.from_address(place).value = self.address(function)
+            self.cells.clear()
 
 
 def machine_code(text):
     """The MachineCode of a module of IR text, compiled where nobody has it."""
     with LOCK:
-        name = object_name(text)
+        name, asked = object_name(text), QUICK.get()
+        quickly = asked is not None and name not in OBJECTS and not asked_for()
         found = ENGINES.get(name)
         if found is None:
-            start = time.perf_counter()
-            found = ENGINES[name] = MachineCode(name, *engine_for(text, name))
-            OBJECTS[name] = found.data
-            for tell in WATCHERS:
-                tell(time.perf_counter() - start)
+            found = ENGINES[name] = MachineCode(name, *timed_engine(text, name, quickly), text if quickly else None)
+            if not quickly:
+                OBJECTS[name] = found.data
+        elif not quickly:
+            found.optimise()
+        if found.text is not None and found not in asked:
+            asked.append(found)
         for log in LOGS:
             log.add(name)
         return found
+
+
+def compiled_quickly():
+    """Within, modules that nobody has are compiled without being optimised -> a list that receives their
+    MachineCodes."""
+    return set_within(QUICK, [])
+
+
+def timed_engine(text, code, quickly=False):
+    """`engine_for`; who wants to know is told how long it took."""
+    start = time.perf_counter()
+    made = engine_for(text, code, quickly)
+    for tell in WATCHERS:
+        tell(time.perf_counter() - start)
+    return made
 
 
 def address(text, function):
@@ -157,14 +210,15 @@ def object_file(name):
     return OBJECTS.get(name) if found is None else found.data
 
 
-def engine_for(text, code):
-    """-> (what holds the machine code of a module, and knows its addresses; that as an object file)."""
+def engine_for(text, code, quickly=False):
+    """-> (what holds the machine code of a module, and knows its addresses; that as an object file). quickly: not
+    optimised."""
     llvm, target = machine()
     context = llvm.create_context()
     module = llvm.parse_assembly(keeping_vector_forms(text), context=context)
     module.triple, module.data_layout = target.triple, str(target.target_data)
     module.verify()
-    made = OBJECTS.get(code)
+    made = quick_target().emit_object(module) if quickly else OBJECTS.get(code)
     if made is None:
         optimise_module(llvm, target, module, text.count("\n") <= LONG)
         if SUFFIX in text:

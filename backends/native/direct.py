@@ -275,7 +275,8 @@ def builtin_function(code, known, objects=()):
     known.holds = code, objects
     place = known.ctypes.data + WORD * known.count
     made = Definition.from_address(place)
-    made.name, made.function, made.flags = place + WORD * WORDS, code.address("direct"), FASTCALL
+    made.name, made.flags = place + WORD * WORDS, FASTCALL
+    code.enter(known, place + Definition.function.offset, "direct")
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )

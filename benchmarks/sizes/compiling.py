@@ -1,16 +1,19 @@
-"""Seconds that XLA takes to compile an equation: of decoders of more and more layers, through `jit(engine="xla")`.
+"""Seconds that XLA takes to compile an equation: of decoders of more and more layers, through `jit(engine="xla")`; and
+that LLVM takes to optimise a line of a nest: of gradients of eight programs.
 
     python benchmarks/sizes/compiling.py [--layers 1,2,4,6]
 
-`tracer/call/deferred.py` estimates by it what a program that has not been compiled yet would take.
+`tracer/call/deferred.py` estimates by them what a program that has not been compiled yet would take.
 """
 
 import argparse
+import time
 
 import numpy as np
-from programs import WIDTH, decoder, layers_of
+from programs import PROGRAMS, WIDTH, decoder, layers_of
 
-from wengert import jit
+from wengert import grad, jit
+from wengert.backends import native
 from wengert.benchmarks.settings import XLA, seconds_of_events
 
 
@@ -25,6 +28,26 @@ def main():
         seconds = seconds_of_events(XLA, made, *arguments)
         equations = made.ir(*arguments).count()
         print(f"{count:6}  {equations:9}  {seconds:6.2f} s  {1e3 * seconds / equations:8.1f} ms")
+    print(f"\n{'program':16}  {'lines':>6}  {'LLVM':>8}  {'a line':>8}")
+    for name, (f, arguments, over) in PROGRAMS.items():
+        made = jit(grad(summed(f), argnums=over), engine="numpy", dynamic=False)
+        lines, seconds = optimised(made, arguments(20, np.random.default_rng(0)))
+        print(f"{name:16}  {lines:6}  {seconds:6.2f} s  {1e3 * seconds / max(lines, 1):5.2f} ms")
+
+
+def summed(f):
+    return lambda *args: np.sum(f(*args))
+
+
+def optimised(function, arguments):
+    """(lines, seconds) of the nests that a first call compiles."""
+    with native.compiled_quickly() as quick:
+        function(*arguments)
+    lines = sum(code.text.count("\n") for code in quick)
+    start = time.perf_counter()
+    for code in quick:
+        code.optimise()
+    return lines, time.perf_counter() - start
 
 
 if __name__ == "__main__":

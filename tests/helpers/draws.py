@@ -50,6 +50,7 @@ ENGINES = {  # what a `with` statement enters
     ],
     "straight": lambda: [choice("numpy")],  # as engine="numpy"
     "nests": lambda: [choice("nests")],
+    "quick": lambda: [choice("nests"), native.compiled_quickly()],  # in machine code that is not optimised
     "native": lambda: [native.asked(0), choice("xla")],  # every loop as machine code, however short
     "xla": lambda: [native.asked(None), choice("xla"), mock.patch.object(dispatch, "program", PROGRAM)],
     "default": lambda: [choice(None)],

@@ -17,12 +17,14 @@ from ...ir.amounts import in_time
 from ...ir.types import type_of
 from ..common import events
 from ..guards import isolation
-from ..program import backend_choice, numpy_call
+from ..program import autotune, backend_choice, numpy_call
 from ..program.trace_tree import Trees
 from ..values.array import WEAK_DTYPES
 from .worker import WORKER, paced
 
 EQUATION = 5e-3  # seconds that XLA takes to compile an equation; measured by benchmarks/sizes/compiling.py
+LINE = 4e-4  # seconds that LLVM takes to optimise a line of a nest; measured by benchmarks/sizes/compiling.py
+WAY = 3e-5  # bound: seconds that the way to such a program takes a call, which pay too
 MANY = 40  # bound: equations from which a program does not wait for XLA
 LONGEST = 1 << 12  # bound: equations on arrays up to which one is written as NumPy meanwhile
 SHARE = 0.1  # bound: of the estimated seconds of a compilation, that calls take before it is asked for
@@ -46,14 +48,20 @@ def deferred(entry, here, version, everything):
     return raw
 
 
-def is_put_off(entry, here, version, everything, run, seconds):
-    """Put XLA off for a version that has been tried as NumPy, unless a call of that takes too long. run: the form, of
-    which a call takes so many seconds."""
-    made = Deferred(entry, here, version, run)
-    if seconds > SHARE * made.estimate or not may_wait_for_xla(entry, here, version, everything):
-        return False
-    put_off(made)
-    return True
+def puts_off(entry, here, version, everything):
+    """What `autotune.tried` asks to put XLA off, where a version may wait for it: done unless a call of a form as NumPy
+    takes too long."""
+    if not may_wait_for_xla(entry, here, version, everything):
+        return None
+
+    def is_put_off(run, seconds, quick=()):
+        made = Deferred(entry, here, version, run, quick)
+        if seconds > SHARE * made.estimate:
+            return False
+        put_off(made)
+        return True
+
+    return is_put_off
 
 
 def put_off(made, seconds=None):
@@ -82,9 +90,10 @@ def may_wait_for_xla(entry, here, version, everything):
 class Deferred:
     """Stands for such a program among those of a `BackendChoice`. As the Job of a worker it makes the others."""
 
-    def __init__(self, entry, here, version, run):
-        self.entry, self.here, self.version, self.run_as_numpy = entry, here, version, run
+    def __init__(self, entry, here, version, run, quick=()):
+        self.entry, self.here, self.version, self.run_as_numpy, self.quick = entry, here, version, run, quick
         self.estimate = EQUATION * len(list(backend_choice.equations(version.decided)))
+        self.estimate += LINE * sum(code.text.count("\n") for code in quick)
         self.seconds, self.calls, self.state, self.why = 0.0, 1, WAITS, None
         self.leaves = self.program = self.faster = self.context = None
         self.unasked = [True]  # empty once a thread asks
@@ -96,7 +105,7 @@ class Deferred:
             out = self.run_as_numpy(*leaves)
         if out is numpy_call.MISS:
             return out
-        self.seconds, self.calls = self.seconds + time.perf_counter() - start, self.calls + 1
+        self.seconds, self.calls = self.seconds + time.perf_counter() - start + WAY, self.calls + 1
         if self.state is READY:
             self.take_over(leaves)
         elif self.state is WAITS and self.seconds >= SHARE * self.estimate:
@@ -113,6 +122,7 @@ class Deferred:
         self.leaves = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
         self.context = contextvars.copy_context()
         if not WORKER.ask(self):
+            self.optimise()
             self.leaves, self.state = None, WAITS
             self.unasked.append(True)
             return
@@ -126,7 +136,7 @@ class Deferred:
             with events.making(self.entry.compiled):
                 self.context.run(self.make)
             self.state = READY
-            text = lambda: f"compiled through XLA beside the program, in {in_time(time.perf_counter() - start)}"
+            text = lambda: f"{self.made()} beside the program, in {in_time(time.perf_counter() - start)}"
             events.report("compile", "ready", text, of=self.entry.compiled, types=self.version.types)
         except BaseException as error:
             self.why, self.faster = events.first_line(error), self.run_as_numpy
@@ -136,9 +146,31 @@ class Deferred:
         finally:
             self.leaves = self.context = None
 
+    def optimise(self):
+        """Have LLVM optimise what was compiled quickly."""
+        for code in self.quick:
+            code.optimise()
+        self.quick = ()
+
+    def has_won(self):
+        """Whether a version is to run as NumPy, in code that LLVM has optimised, whatever XLA does."""
+        version, leaves = self.version, self.leaves
+        self.optimise()
+        found = backend_choice.quickest(self.entry, version, leaves, autotune.CHEAP)
+        if found is None:
+            version.tried = 0.0
+            return False
+        version.tried, inside, raw, run = found
+        if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, version.tried, inside):
+            return False
+        version.times, version.inside, self.faster = (version.tried, None), inside, run
+        return True
+
     def make(self):
-        """Compile through XLA, and time both."""
+        """Compile through XLA where that may win, and time both."""
         version, entry, leaves = self.version, self.entry, self.leaves
+        if self.quick and self.has_won():
+            return
         find = lambda types: (version.func, version.places)
         program = dispatch.program(find, entry.compiled.name, **self.here.options)
         types = [(type_of(x), type(x) if type(x) in WEAK_DTYPES else None) for x in leaves]
@@ -173,11 +205,16 @@ class Deferred:
             if entry.current is here:
                 entry.compiled.front.install(entry)
 
+    def made(self):
+        """What another thread has done."""
+        return "XLA was compiled" if self.program is not None or self.why else "machine code was optimised"
+
     def told(self):
         """What explain() says of it."""
         if self.state is DONE:
-            return f"as generated NumPy for {self.calls} calls, until XLA was compiled beside the program"
-        return f"as generated NumPy, {self.calls} calls so far; {self.state}"
+            return f"as generated NumPy for {self.calls} calls, until {self.made()} beside the program"
+        hot = ", in machine code that is not optimised yet" if self.quick else ""
+        return f"as generated NumPy, {self.calls} calls so far{hot}; {self.state}"
 
 
 def is_deferred(version):

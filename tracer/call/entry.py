@@ -30,7 +30,7 @@ from ..sharding.placement import Placement
 from . import baseline
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
-from .deferred import deferred, is_put_off
+from .deferred import deferred, puts_off
 from .drawing import DrawingCalls
 from .dynamic import NewShapes
 from .fallback import Fallbacks
@@ -196,7 +196,8 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                             outlined.outline_if_worthwhile(self, here, version)
                             with self.compiled.cache.collect(version) as files:
                                 agree_on(self, here, version, everything)
-                                raw = autotune.tried(self, here, version, everything, is_put_off)
+                                later = puts_off(self, here, version, everything)
+                                raw = autotune.tried(self, here, version, everything, later)
                                 raw = self.launch(here, everything) if raw is None else raw
                         break
                     except SideExit as missing:

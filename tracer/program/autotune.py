@@ -4,27 +4,34 @@ has compiled them.
 A launch through XLA costs LAUNCH at least, and runs loops as the same machine code. Where what is left beside the loops
 takes less than that, or little of the whole, there is nothing to gain, and the time to compile is saved as well; nor
 is there in long programs on numbers.
+
+A program that may be replaced later is compiled quickly first, where it does little: LLVM takes most of a first call
+otherwise.
 """
 
+import contextlib
 import logging
 import time
 
 import numpy as np
 
+from ...backends import native
 from ...backends.numpy import callable_of
+from ...ir.cost import func_cost
 from ...ir.types import type_of
 from ..common import events
 from . import backend_choice, numpy_call
 
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
+LITTLE_WORK = 1e7  # bound: operations, and numbers read and written, up to which machine code is compiled quickly first
 
 
-def tried(entry, here, version, everything, is_put_off=lambda *_: False):
+def tried(entry, here, version, everything, put_off=None):
     """The raw results of a new version that is to run as NumPy, whatever XLA does, or until it has compiled another
     form; None where XLA is waited for.
 
-    is_put_off(entry, here, version, everything, run, seconds): whether XLA is not waited for, since a form as NumPy,
-    of which a call takes so long, answers meanwhile.
+    put_off(run, seconds, quick): have a form as NumPy, of which a call takes so long, answer until another is ready ->
+    whether it does; quick: machine code of it that is not optimised. None where no other form is to come.
     """
     if version.engine or version.first_seconds is not None:
         return None
@@ -33,15 +40,21 @@ def tried(entry, here, version, everything, is_put_off=lambda *_: False):
     if backend_choice.asked(entry) is None:
         if not entry.numpy:  # whose programs have to win more than what XLA takes at least
             return None
-        with events.timed("compile", "timing", "timed as NumPy", level=logging.DEBUG):
-            found = backend_choice.quickest(entry, version, everything, CHEAP)
+        quickly = put_off is not None and does_little(version.decided)
+        found, quick = timed_as_numpy(entry, version, everything, quickly)
+        if quick:
+            if found is not None and found[2] is not numpy_call.MISS and put_off(found[3], found[0], quick):
+                return found[2]
+            for code in quick:
+                code.optimise()
+            found, _ = timed_as_numpy(entry, version, everything, False)
         if found is None:
             return None
         total, inside, raw, run = found
         if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, total, inside):
             if backend_choice.traffic(version.decided) <= CHEAP:
                 version.tried = total
-                if raw is not numpy_call.MISS and is_put_off(entry, here, version, everything, run, total):
+                if raw is not numpy_call.MISS and put_off is not None and put_off(run, total):
                     return raw
             else:  # it is compared with the other form when XLA has told how long it takes
                 version.fused = None
@@ -55,6 +68,19 @@ def tried(entry, here, version, everything, is_put_off=lambda *_: False):
     backend_choice.switch_to_numpy(entry, here, version)
     version.compile_seconds = time.perf_counter() - start
     return here.call(*everything) if version.engine and version.tree is None else None
+
+
+def does_little(func):
+    """Whether a program is known to be short, in machine code that is not optimised too."""
+    amount = func_cost(func)
+    return amount.known and amount.flops + (amount.read + amount.written) / 8 <= LITTLE_WORK
+
+
+def timed_as_numpy(entry, version, everything, quickly):
+    """(`backend_choice.quickest` or None, machine code of it that is not optimised)"""
+    with native.compiled_quickly() if quickly else contextlib.nullcontext(()) as quick:
+        with events.timed("compile", "timing", "timed as NumPy", level=logging.DEBUG):
+            return backend_choice.quickest(entry, version, everything, CHEAP), quick
 
 
 def step_by_step(entry, here, version, everything):

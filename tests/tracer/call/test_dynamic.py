@@ -10,7 +10,7 @@ from compare import agree
 from wengert import grad, jit, value_and_grad
 from wengert.tracer.call import contest, deferred, dynamic, families
 from wengert.tracer.call.entry import SignatureEntry
-from wengert.tracer.program import backend_choice
+from wengert.tracer.program import autotune, backend_choice
 
 ORDER = [7, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 5, 3]
 
@@ -283,15 +283,18 @@ def relaxed(x):
     return np.exp(-x).sum(), x[::-1]
 
 
-@pytest.mark.parametrize("function", [layered, relaxed])
-def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once, function):
+HOT = ", in machine code that is not optimised yet"
+
+
+@pytest.mark.parametrize(("function", "hot"), [(layered, ""), (relaxed, HOT)])
+def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_once, function, hot):
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)  # a win for XLA may be little
     monkeypatch.setattr(deferred, "EQUATION", 1e9)
     f, x = jit(function), of_length(50)
     for _ in range(3):
         agree(f(x), function(x))
     assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
-    assert "as generated NumPy, 3 calls so far; waits for XLA until it pays" in f.explain()
+    assert f"as generated NumPy, 3 calls so far{hot}; waits for XLA until it pays" in f.explain()
     monkeypatch.setattr(deferred, "SHARE", 0.0)
     for _ in range(4):
         agree(f(x), function(x))
@@ -299,9 +302,57 @@ def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_on
     assert "until XLA was compiled beside the program" in f.explain()
 
 
+def running_sum(x):
+    x = x.copy()
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] * 0.5 + x[i]
+    return x
+
+
+def test_machine_code_is_optimised_once_calls_have_paid(monkeypatch, happened, at_once):
+    monkeypatch.setattr(deferred, "LINE", 1e9)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 1.0)  # there is nothing for XLA to win
+    f, x = jit(running_sum), of_length(70)
+    for _ in range(3):
+        agree(f(x), running_sum(x))
+    assert happened["deferred"] == 1 and HOT in f.explain()
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    for _ in range(4):
+        agree(f(x), running_sum(x))
+    assert happened["asked"] == happened["ready"] == 1 and happened["xla compile"] == 0
+    assert "until machine code was optimised beside the program" in f.explain()
+
+
+def test_where_no_thread_can_optimise_machine_code_the_call_does(monkeypatch, happened):
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: False)
+    f, x = jit(running_sum), of_length(71)
+    agree(f(x), running_sum(x))
+    assert HOT in f.explain()
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    agree(f(x), running_sum(x))
+    assert HOT not in f.explain()
+
+
+def walked(x):
+    while x[0] < 1.0:
+        x = x + 0.125
+    return x
+
+
+def test_machine_code_of_much_or_unknown_work_is_optimised_at_once(monkeypatch, happened):
+    f = jit(walked)
+    agree(f(np.zeros(9)), walked(np.zeros(9)))
+    assert HOT not in f.explain()
+    monkeypatch.setattr(autotune, "LITTLE_WORK", 100.0)
+    f, x = jit(running_sum), of_length(72)
+    agree(f(x), running_sum(x))
+    assert HOT not in f.explain()
+
+
 def test_a_call_that_takes_long_waits_for_xla(monkeypatch, happened):
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
     monkeypatch.setattr(deferred, "EQUATION", 0.0)
+    monkeypatch.setattr(deferred, "LINE", 0.0)
     f, x = jit(relaxed), of_length(50)
     agree(f(x), relaxed(x))
     assert happened["deferred"] == 0 and happened["xla compile"] == 1
