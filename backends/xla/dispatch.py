@@ -155,8 +155,8 @@ class Program:
 
     def adopt(self, leaves, other):
         """Take what another program has compiled for such leaves, which it takes as this one does."""
-        asked = signature(leaves)
-        if (found := other.known.get(asked)) is not None:
+        if (found := other.known.get(asked := signature(leaves))) is not None:
+            found.__wrapped__.owner[0] = self
             self.first = self.first if self.known else found
             self.known[asked] = found
 

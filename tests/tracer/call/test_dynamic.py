@@ -302,6 +302,19 @@ def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_on
     assert "until XLA was compiled beside the program" in f.explain()
 
 
+@pytest.mark.parametrize("function", [layered, relaxed])
+def test_sizes_that_come_once_xla_has_taken_over(monkeypatch, happened, at_once, function):
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
+    monkeypatch.setattr(deferred, "EQUATION", 1e9)
+    monkeypatch.setattr(backend_choice, "faster_as_numpy", lambda *_: None)  # XLA's is
+    f = jit(function)
+    agree(f(of_length(50)), function(of_length(50)))
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    for n in (50, 50, 50, 61, 61, 50, 7):
+        agree(f(of_length(n)), function(of_length(n)))
+    assert happened["ready"] >= 1
+
+
 def running_sum(x):
     x = x.copy()
     for i in range(1, len(x)):
