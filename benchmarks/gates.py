@@ -305,6 +305,17 @@ def masked_rows(elements):
     return f, (np.linspace(-2.2, 0.6, elements), np.linspace(-1.2, 1.2, 64))
 
 
+def growing_parts(elements):
+    def f(r):
+        y = np.zeros_like(r)
+        for k in range(1, len(r)):
+            y[:k] += r[k] * y[:k][::-1]
+            y[k] = r[k]
+        return y
+
+    return f, (draw(elements) * 0.01,)
+
+
 def product_of(multiplications):
     n = round(multiplications ** (1 / 3))
     return (lambda a, b: np.abs(np.abs(a @ b + 1) * a - b) * 0.5 - a), (draw((n, n)), draw((n, n)))
@@ -402,6 +413,7 @@ GATES = {
     "ir.passes.memory.SMALL": Gate(read_back, (8, 64, 512, 4096), NONE, ALL, up_to=True, engine="auto"),
     "ir.rules.contractions.SAVED": Gate(reassociated, (128, 1024, 4096, 1 << 14, 1 << 16), engine="auto"),
     "backends.native.fuse.ROW": Gate(two_rows, (4, 16, 64, 256), engine="auto"),
+    "backends.native.index_split.LEAST": Gate(growing_parts, (8, 16, 32, 64, 256), engine="nests"),
     "backends.native.legal.LEAST": Gate(recurrence, (32, 128, 512, 2048)),
     "backends.native.mask_skip.LEAST": Gate(masked_rows, (64, 128, 256, 512, 1024), engine="auto"),
     "backends.native.writes.SHARED": Gate(

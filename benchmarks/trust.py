@@ -29,7 +29,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 from draws import Found, on
 from families import FAMILIES, TIME
 
-SHARES = {"numpy": 88, "straight": 4, "nests": 1, "quick": 1, "native": 2, "xla": 2, "default": 2}  # of 100 programs
+SHARES = {  # of 100 programs
+    "numpy": 88, "straight": 4, "nests": 1, "quick": 1, "native": 2, "xla": 2, "default": 1, "deferred": 1,
+}  # fmt: skip
 TURNS = [engine for engine, share in SHARES.items() for _ in range(share)]
 VERDICTS = ("agree", "refused", "explained", "slow", "different")
 MEMORY = 4 << 20  # kB, after which a process is followed by another

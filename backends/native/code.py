@@ -5,6 +5,9 @@ import struct
 
 import numpy as np
 
+from ...ir.affine import plus
+
+FAR = 1 << 60  # bound: of integers whose sums do not wrap around
 WRITTEN_OUT = 1 << 20  # fact: the number of a node of metadata, above those of lines
 UNROLL = f"""!{WRITTEN_OUT} = distinct !{{!{WRITTEN_OUT}, !{WRITTEN_OUT + 1}}}
 !{WRITTEN_OUT + 1} = !{{!"llvm.loop.unroll.enable"}}"""
@@ -93,6 +96,9 @@ class Code:
         self.head = []  # what stands at the beginning of the function
         self.written_out = False  # whether a loop is to be
         self.defined = {}  # functions beside it: name -> text
+        # whether rows are split (`index_split.py`); the RowIndex of the row being emitted; name -> the affine form that
+        # an integer is; the Affine that knows their bounds
+        self.splits, self.row, self.forms, self.known = False, None, {}, None
 
     def name(self):
         self.count += 1
@@ -186,6 +192,21 @@ class Code:
         return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
 
     # -- numbers -----------------------------------------------------------------------------------
+    def note(self, name, form):
+        """Say what an integer is, where its sums with others wrap around nowhere."""
+        low, high = self.known.between(form)
+        if name.startswith("%") and -FAR <= low and high <= FAR:
+            self.forms[name] = form
+
+    def affine_form(self, index):
+        """An index as an affine form, or None."""
+        total = {}, index[0]
+        for name, n in index[1]:
+            if name not in self.forms:
+                return None
+            total = plus(total, self.forms[name], n)
+        return total
+
     def value(self, index):
         """The i64 that an index is."""
         constant, terms = index

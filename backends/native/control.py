@@ -18,6 +18,7 @@ from .loop_bounds import bound_carried
 from .scatter import SCATTERS
 from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
+from .writes import STORE
 
 # cost of an element up to which a loop may compute it again in every trip; measured by benchmarks/tune.py
 INVARIANT = 2
@@ -118,11 +119,32 @@ def fill_carried_cells(region, eqn, state, cells):
     there = {k for k, cell in cells.items() if lies_in(region.read(state[k]), cell)}
     only = [x for x in eqn.operands if not any(state[k] is x for k in there) or eqn.operands.count(x) > 1]
     region.before_store(set(cells.values()), only)
-    for k in [k for k in cells if k not in there]:
+    for k in [k for k in cells if k not in there and not is_overwritten(region, eqn, k)]:
         region.copied(state[k])
         region.write(
             cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True
         )
+
+
+def is_overwritten(region, eqn, k):
+    """Whether the trips of a loop store all of the k-th array it carries, a row a trip, and read nothing of it: what
+    is in it before does not matter."""
+    attrs = eqn.attrs
+    body = attrs["body"]
+    first, r = len(body.params) - attrs["carried"], body.results[k]
+    stack, store = body.params[first + k], r.eqn if isinstance(r, Value) else None
+    if region.status or attrs["test"] is not None or store is None or store.op is not STORE:
+        return False
+    array, row, start, *rest = store.operands
+    uses = [x for e in body.eqns for x in e.operands] + [*body.results]
+    return (
+        array is stack
+        and row.type.shape == (1, *stack.type.shape[1:])
+        and start is body.params[0]
+        and attrs["trips"] == stack.type.shape[0]
+        and all(isinstance(x, Lit) and x.value == 0 for x in rest)
+        and sum(x is stack for x in uses) == sum(x is r for x in uses) == 1
+    )
 
 
 def by_stretches(code, hearing, cost, trips, types, start, end, step):

@@ -10,11 +10,11 @@ from ...ir.exactness import contracted
 from ...ir.ops import OPS
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import CONTRACTED, rule_for
+from .index_split import FLIPPED, ends_of
 from .values import Counted, Mapped, Memory, Moved, NotNative, Number, Register, Selection
 
 COUNTS = np.dtype("i8")
 ORDER = {OPS[name]: name for name in ("lt", "le", "gt", "ge", "eq")}
-FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 AND, OR, SELECT, MUL = (OPS[name] for name in ("and", "or", "select", "mul"))
 KEEP = object()  # the element that is there already
 
@@ -32,6 +32,11 @@ def offset(shape, index):
     for n, i, step in zip(shape, index, row_major_strides(shape)):
         at = at if n == 1 else at.plus(i, step)
     return at
+
+
+def renamed(index, old, new):
+    """An index where another name stands for one."""
+    return tuple(i.without(old).plus(new, i.multiple(old)) for i in index)
 
 
 class Elements:
@@ -75,9 +80,19 @@ class Elements:
             return x.element(self, index)
         if (x, index) in self.known:
             return "true" if self.known[x, index] else "false"
+        if x.op in ORDER and self.code.row is not None:
+            found = compared(x, index, self.code.row.name)
+            truth = None if found is None else self.code.row.compares(*found)
+            if truth is not None:
+                return "true" if truth else "false"
+        if x.op is SELECT:
+            test = self.get(x.operands[0], index)
+            if test in ("true", "false"):
+                return self.get(x.operands[1 if test == "true" else 2], index)
         xs = [self.get(y, index) for y in x.operands]
-        if x.op is SELECT and xs[0] in ("true", "false"):
-            return xs[1] if xs[0] == "true" else xs[2]
+        if x.type.kind == "b" and x.op in (AND, OR) and {"true", "false"}.intersection(xs):
+            end = "true" if x.op is OR else "false"
+            return end if end in xs else next((y for y in xs if y not in ("true", "false")), xs[0])
         d, out = x.operands[0].type.dtype, x.type.dtype
         if x.type.shape and self.code.exact and x.op in CONTRACTED and d.kind == "c" and contracted(d):
             return CONTRACTED[x.op](self.code, d, *xs)
@@ -114,13 +129,39 @@ def has_comparison(x):
     )
 
 
+def compared(x, index, name):
+    """(what follows the index `name`, its form, what does not) of a comparison, or None."""
+    forms = [count_form(y, index) for y in x.operands]
+    if None in forms:
+        return None
+    a, b = (form.multiple(name) for form in forms)
+    if abs(a) + abs(b) != 1:
+        return None
+    kind = ORDER[x.op]
+    return (kind, *forms) if a else (FLIPPED[kind], *forms[::-1])
+
+
+def count_form(x, index):
+    """An i64 element as an index, where it is one outright."""
+    while isinstance(x, Moved):
+        x, index = x.operand, x.move(index)
+    if x.type.dtype != COUNTS:
+        return None
+    if isinstance(x, Counted):
+        return index[x.axis]
+    if isinstance(x, Number):
+        return IndexForm(int(x.value))
+    return IndexForm.of(x.name) if isinstance(x, Register) else None
+
+
 class LiveWindow:
     """[low, high) of the index t = `name` beyond which the element x[index] is `wanted`, a number, or KEEP: what `cell`
-    has at `at`."""
+    has at `at`. least, most, ends: these as a RowIndex has them."""
 
     def __init__(self, code, x, index, name, n, wanted, cell=None, at=None):
         self.code, self.name, self.cell, self.at = code, name, cell, at
         self.low, self.high, self.known = "0", str(n), {}
+        self.least, self.most, self.ends = [], [], {}
         self.narrow(x, index, wanted)
 
     def narrow(self, x, index, wanted):
@@ -137,43 +178,28 @@ class LiveWindow:
             self.low = self.low if low is None else self.code.most(self.low, low)
             self.high = self.high if high is None else self.code.least(self.high, high)
             self.known[atom] = True
+            ends = ends_of(*compared(*atom, self.name), self.name)
+            self.ends[ends] = True
+            for bounds, end in zip((self.least, self.most), ends):
+                bounds += [] if end is None else [end]
+
+    def known_at(self, name):
+        """`known` of another name of the index."""
+        return {(x, renamed(index, self.name, name)): truth for (x, index), truth in self.known.items()}
 
     def atoms(self, x, index, seen):
         """The comparisons of t with a number that x[index] is made of."""
         if (x, index) in seen:
             return
         seen.add((x, index))
-        if isinstance(x, Mapped) and x.op in ORDER and self.compared(x, index) is not None:
+        if isinstance(x, Mapped) and x.op in ORDER and compared(x, index, self.name) is not None:
             yield x, index
         for y, i in operand_reads(x, index):
             yield from self.atoms(y, i, seen)
 
-    def compared(self, x, index):
-        """(what follows t, its form, what does not) of a comparison, or None."""
-        forms = [self.form(y, index) for y in x.operands]
-        if None in forms:
-            return None
-        a, b = (form.multiple(self.name) for form in forms)
-        if abs(a) + abs(b) != 1:
-            return None
-        kind = ORDER[x.op]
-        return (kind, *forms) if a else (FLIPPED[kind], *forms[::-1])
-
-    def form(self, x, index):
-        """An i64 element as an index, where it is one outright."""
-        while isinstance(x, Moved):
-            x, index = x.operand, x.move(index)
-        if x.type.dtype != COUNTS:
-            return None
-        if isinstance(x, Counted):
-            return index[x.axis]
-        if isinstance(x, Number):
-            return IndexForm(int(x.value))
-        return IndexForm.of(x.name) if isinstance(x, Register) else None
-
     def limits(self, x, index):
         """(lowest t, highest t + 1) for which a comparison holds, each None where it has no say."""
-        kind, moving, still = self.compared(x, index)
+        kind, moving, still = compared(x, index, self.name)
         code, times = self.code, moving.multiple(self.name)
         k, s = code.value(moving.without(self.name)), code.value(still)
         if times < 0:  # k - t against s is t against k - s, the other way round

@@ -10,6 +10,7 @@ from ...ir.sample import assume, assume_zero
 from . import mask_skip
 from .code import IndexForm
 from .elements import Elements, offset, operand_reads
+from .index_split import count_row
 from .parallel import ELEMENT
 from .values import Memory
 
@@ -228,6 +229,9 @@ class Fused:
                     code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along)
                 )
                 return ()
+            if last and k == len(first.loops) - 1 and first.lane is None:
+                count_row(code, (low, high), self.names[k], n, lambda t: self.body(along, [*self.names[:k], t]))
+                return ()
             if first.lane and first.lane[0] == axis:
                 low, high, along = block.part(code, first.lane[1], n)
             code.count_up(low, high, lambda _: nested(k + 1, along), name=self.names[k])
@@ -236,10 +240,10 @@ class Fused:
         with code.at(first.source):
             nested(0, None)
 
-    def body(self, along):
+    def body(self, along, names=None):
         elements = Elements(self.code)
         for s in self.stores:
-            index = s.index(self.names, along)
+            index = s.index(names or self.names, along)
             at = s.place(index)
             elements.versions = s.versions
             with self.code.at(s.source):

@@ -29,14 +29,16 @@ class Nest:
 
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
     signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
-    part: the one of a loop that is being emitted apart; shared: how many loops threads share.
+    part: the one of a loop that is being emitted apart; shared: how many loops threads share. SPLITS: whether rows may
+    be split.
     """
 
-    REGION, PARTS, SHARES = RegionEmitter, 1, True
+    REGION, PARTS, SHARES, SPLITS = RegionEmitter, 1, True, True
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
+        self.code.splits, self.code.known = self.SPLITS, self.known
         self.constants, self.met, self.extra, self.part, self.shared = [], set(), [], None, 0
         # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
         self.drawn, self.bitgens = set(), {}

@@ -7,7 +7,8 @@ from ...ir.ops.window import highest_of, lowest_of
 from ...ir.sample import decide
 from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .complex import rule_for
-from .elements import Elements, LiveWindow
+from .elements import Elements, LiveWindow, renamed
+from .index_split import count_row
 from .values import Mapped, Moved
 
 NONE = np.dtype("i8")
@@ -65,8 +66,9 @@ def reduced(code, x, axes, index, take, nothing):
         if rest:
             return code.count_up("0", n, lambda _, sofar: over(rest, at, sofar), [llvm_type(d)], [sofar], t)
         window = LiveWindow(code, x, at, t, n, d.type(nothing(d)))
-        body = lambda _, sofar: [take(code, d, sofar, Elements(code, window.known).get(x, at))]
-        return code.count_up(window.low, window.high, body, [llvm_type(d)], [sofar], t)
+        element = lambda u: Elements(code, window.known_at(u)).get(x, renamed(at, t, u))
+        body = lambda u, sofar: [take(code, d, sofar, element(u))]
+        return count_row(code, (window.low, window.high), t, n, body, [llvm_type(d)], [sofar], window)
 
     return over(axes, index, llvm_literal(nothing(d), d))[0]
 

@@ -7,6 +7,7 @@ everything that is used later and reads the cell as it was is computed into memo
 
 import numpy as np
 
+from ...ir.affine import affine_constant
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.source import code_place
@@ -14,7 +15,7 @@ from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
 from .early_exit import Facts, passed
-from .elements import Elements, offset
+from .elements import COUNTS, Elements, offset
 from .library import has_vector_form
 from .mask_skip import demands
 from .parallel import ELEMENT, is_shared, share_range, shared_trips
@@ -51,6 +52,8 @@ class RegionEmitter(Writes):
         self.env |= passed(func.params, status)
         self.own, self.clamped, self.home, self.block, self.facts = set(), {}, {}, block, facts or Facts(nest.known)
         self.group, self.wave = self.FUSED(nest.code), self.SKEWED(nest.code)
+        for p in func.params:
+            self.note(p)
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise NotNative(f"{eqn.op.name} may have an effect")
@@ -148,7 +151,8 @@ class RegionEmitter(Writes):
         made.lane = self.block and self.block.computed(r)
         made.under = self.demands.get(r, ())
         if not r.type.shape:
-            made = Register(r.type, self.element(made, ()))
+            made = self.env[r] = Register(r.type, self.element(made, ()))
+            self.note(r)
         elif cell is not None and not isinstance(made, Memory):
             self.before_store({cell})
             lane = self.block and self.block.lanes.of[r]
@@ -159,6 +163,14 @@ class RegionEmitter(Writes):
         ):
             made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
         self.env[r] = made
+
+    def note(self, x):
+        """Have the code know what an integer in a register is."""
+        rep = self.env[x]
+        if self.code.splits and isinstance(rep, Register) and x.type.dtype == COUNTS:
+            form = self.nest.known.form(x)
+            if self.nest.known.exact(form):
+                self.code.note(rep.name, form)
 
     def told(self, eqn, r):
         """Whether a result is a check, at which the nest leaves, or is known by what others have told."""
@@ -308,7 +320,10 @@ class RegionEmitter(Writes):
             name = self.code.op(f"sext {t} {name} to i64")
         if low is None or low < 0:
             name = self.code.most("0", name)
-        return name if high is not None and high <= last else self.code.least(str(last), name)
+        name = name if high is not None and high <= last else self.code.least(str(last), name)
+        if self.code.splits and name not in self.code.forms:
+            self.code.note(name, self.nest.known.symbol(name, affine_constant(0), affine_constant(last)))
+        return name
 
     def filler(self, fill, dtype):
         return self.element(

@@ -100,6 +100,9 @@ def in_range(code, i, n):
     if not i[1]:
         below, within = assume_less(i[0], 0), assume_less(i[0], n)
         return ("true" if within and not below else "false"), IndexForm(min(max(i[0], 0), n - 1))
+    known = None if code.row is None else code.row.within(i, n)
+    if known is not None:
+        return ("true", i) if known else ("false", IndexForm())
     at = code.value(i)
     return code.op(f"icmp ult i64 {at}, {n}"), IndexForm.of(
         code.least(str(n - 1), code.most("0", at))

@@ -139,7 +139,7 @@ class SizedNest(Nest):
     to hear signals, is no loop.
     """
 
-    REGION, PARTS, SHARES = SizedRegion, ROW, False
+    REGION, PARTS, SHARES, SPLITS = SizedRegion, ROW, False, False
 
     def __init__(self, op, types, attrs, exact=False, status=None, followed=None):
         self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact, status), []

@@ -4,8 +4,9 @@ from ...ir.core import Value
 from ...ir.ops import OPS
 from ...ir.sample import decide
 from .code import IndexForm
-from .elements import KEEP, Elements, LiveWindow, has_comparison, offset
+from .elements import KEEP, Elements, LiveWindow, has_comparison, offset, renamed
 from .fuse import CellStore, Fused
+from .index_split import count_row
 from .mask_skip import changed_under, states
 from .parallel import is_shared, share_range
 from .scatter import emit_scatter
@@ -189,18 +190,23 @@ class Writes:
                 return
             axis, *rest = axes
             t = code.name()
-            low, high, first, known = "0", str(size[axis]), IndexForm(), {}
+            low, high, first = "0", str(size[axis]), IndexForm()
             if lane is not None and axis == lane[0]:
                 low, high, first = self.block.part(code, lane[1], size[axis])
             at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
             if rest:
                 code.count_up(low, high, lambda _: nested(rest, at) or (), name=t)
                 return
+            window = None
             if lane is None or axis != lane[0]:
                 window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
-                low, high, known = window.low, window.high, window.known
-            if not known and x.type.size > self.shared() and self.nest.depth:
+                low, high = window.low, window.high
+            if not (window and window.known) and x.type.size > self.shared() and self.nest.depth:
                 raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
-            code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
+            if window is None:
+                code.count_up(low, high, lambda _: put(tuple(at), {}) or (), name=t)
+            else:
+                body = lambda u: put(renamed(at, t, u), window.known_at(u))
+                count_row(code, (low, high), t, size[axis], body, window=window)
 
         nested(axes, [IndexForm()] * len(size))

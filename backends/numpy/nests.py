@@ -11,6 +11,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import loop
 from ...ir.sample import SAMPLE
 from .. import native
+from . import scratch
 from .looped import LOOPED, SCATTERED, looped
 from .operand import NUMPY, PYTHON, LazyOperand
 
@@ -50,7 +51,7 @@ def call_nest(writer, eqn):
         if kind == "argument":
             given.append(read_operand(writer, eqn.operands[k], named))
         elif k >= len(eqn.results):
-            given.append(empty_text(nest.extra[k - len(eqn.results)]))
+            given.append(scratch_text(writer, nest.extra[k - len(eqn.results)]))
         else:
             t = eqn.results[k].type
             kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
@@ -114,6 +115,13 @@ def read_operand(writer, x, named):
     held = writer.hold(x)
     known = held.kinds <= ({NUMPY, PYTHON} if x.type.dtype == np.float64 else {NUMPY})
     return held.text if known else f"np.{x.type.dtype.name}({held.text})"
+
+
+def scratch_text(writer, t):
+    """Text of an array that is dropped after the call."""
+    if t.size * t.dtype.itemsize < scratch.LEAST:
+        return empty_text(t)
+    return f"{writer.constant(scratch.scratch, 'scratch')}({t.shape}, np.{t.dtype.name})"
 
 
 def empty_text(t):

@@ -8,9 +8,9 @@ from ..core import Lit
 
 class KnownWindow:
     """A part of an array: a form of the start and a size an axis, and whether the part is known to lie inside,
-    unclamped."""
+    unclamped. place: where it begins, if it moves nowhere."""
 
-    __slots__ = ("starts", "sizes", "forms", "inside")
+    __slots__ = ("starts", "sizes", "forms", "inside", "place")
 
     def __init__(self, known, shape, starts, sizes):
         self.starts, self.sizes, self.forms, self.inside = [], tuple(sizes), [], []
@@ -25,10 +25,11 @@ class KnownWindow:
             self.starts.append(start)
             self.forms.append(form)
             self.inside.append(inside)
+        self.place = None if any(terms for terms, _ in self.forms) else [at for _, at in self.forms]
 
     @property
     def moves(self):
-        return any(terms for terms, _ in self.forms)
+        return self.place is None
 
     def axes(self):
         return zip(self.forms, self.sizes, self.inside)
@@ -38,6 +39,10 @@ class KnownWindow:
 
     def apart(self, other, known):
         """Whether no element is in both, by one axis along which they do not meet."""
+        if self.place is not None and other.place is not None:
+            return any(
+                g - f >= k or f - g >= m for f, k, g, m in zip(self.place, self.sizes, other.place, other.sizes)
+            )
         for (f, k, inside), (g, m, within) in zip(self.axes(), other.axes()):
             if inside and within:
                 low, high = known.between(plus(g, f, -1))
@@ -47,6 +52,9 @@ class KnownWindow:
 
     def offsets(self, part):
         """Where `part` lies in this window, axis by axis, or None if it is not known to lie in it."""
+        if self.place is not None and part.place is not None:
+            at = [g - f for f, g in zip(self.place, part.place)]
+            return at if all(0 <= d <= k - m for d, k, m in zip(at, self.sizes, part.sizes)) else None
         found = []
         for (f, k, inside), (g, m, within) in zip(self.axes(), part.axes()):
             terms, d = plus(g, f, -1)

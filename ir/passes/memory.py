@@ -19,6 +19,7 @@ FEW = 2  # bound: elements of a part that is small in any array
 # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep;
 # measured by benchmarks/tune.py
 SMALL = 64
+EARLIER = 128  # bound: stores before a load or a store that are looked at: of thousands, each would look at all
 
 
 def memory(func: Func, exact: bool = False) -> Func:
@@ -239,7 +240,9 @@ class _Memory:
 
         A load never becomes one of the array before a store: XLA would keep that alive, and copy it.
         """
-        while isinstance(x, Value):
+        for _ in range(EARLIER):
+            if not isinstance(x, Value):
+                return Lit(x.value, x.type.like(window.sizes))
             stored = self.stored(x)
             if stored is None:
                 return None
@@ -260,7 +263,7 @@ class _Memory:
             if not stored.apart(window, self.known):
                 return None
             x = x.eqn.operands[0]
-        return Lit(x.value, x.type.like(window.sizes))
+        return None
 
     # -- stores ------------------------------------------------------------------------------------
     def store(self, build, x, u, starts):
@@ -294,12 +297,14 @@ class _Memory:
 
     def reaches(self, x, older, window):
         """Whether nothing was stored in the window from `older` to x."""
-        while x is not older:
+        for _ in range(EARLIER):
+            if x is older:
+                return True
             stored = self.stored(x)
             if stored is None or not stored.apart(window, self.known):
                 return False
             x = x.eqn.operands[0]
-        return True
+        return False
 
     def rooted(self, build, x, u, window):
         """Whether u is stores into what x holds in the window, one upon the other."""
@@ -313,7 +318,9 @@ class _Memory:
         for eqn in func.eqns:
             window, x = self.stored(eqn.results[0]) if eqn.results else None, eqn.operands and eqn.operands[0]
             if window is not None and reads[eqn.results[0]]:  # a store that nobody reads is no reader of x
-                while reads[x] == 1 and (earlier := self.stored(x)) is not None:
+                for _ in range(EARLIER):
+                    if reads[x] != 1 or (earlier := self.stored(x)) is None:
+                        break
                     if window.offsets(earlier) is not None:
                         dead.add(x.eqn)
                     x = x.eqn.operands[0]

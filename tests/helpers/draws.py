@@ -32,10 +32,11 @@ from compare import agree
 
 from wengert import Fallback
 from wengert.backends import native
+from wengert.backends.native import index_split
 from wengert.backends.xla import dispatch
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit
-from wengert.tracer.call import shared
+from wengert.tracer.call import deferred, shared
 from wengert.tracer.common.errors import WengertError
 from wengert.tracer.program import backend_choice as engines
 from wengert.tracer.program import trap
@@ -50,15 +51,27 @@ ENGINES = {  # what a `with` statement enters
     ],
     "straight": lambda: [choice("numpy")],  # as engine="numpy"
     "nests": lambda: [choice("nests")],
-    "quick": lambda: [choice("nests"), native.compiled_quickly()],  # in machine code that is not optimised
-    "native": lambda: [native.asked(0), choice("xla")],  # every loop as machine code, however short
+    "quick": lambda: [choice("nests"), native.compiled_quickly(), splitting()],  # in machine code that is not optimised
+    "native": lambda: [native.asked(0), choice("xla"), splitting()],  # every loop as machine code, however short
     "xla": lambda: [native.asked(None), choice("xla"), mock.patch.object(dispatch, "program", PROGRAM)],
     "default": lambda: [choice(None)],
+    "deferred": lambda: [  # what has run as NumPy is compiled through XLA by the second call, on its thread
+        choice(None),
+        mock.patch.object(engines, "LAUNCH", 0.0),
+        mock.patch.object(deferred, "EQUATION", 1e6),
+        mock.patch.object(deferred, "WAY", 1e12),
+        mock.patch.object(deferred.WORKER, "ask", lambda job: [job.run()] and True),
+    ],
 }
 
 
 def choice(name):
     return mock.patch.object(engines, "CHOICE", name)
+
+
+def splitting(least=1):
+    """Rows are split that have so many elements."""
+    return mock.patch.object(index_split, "LEAST", least)
 
 
 @contextlib.contextmanager
