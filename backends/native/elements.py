@@ -78,29 +78,38 @@ class Elements:
             return self.converted(self.code.value(index[x.axis]), x.type.dtype)
         if isinstance(x, Selection):
             return x.element(self, index)
-        if (x, index) in self.known:
-            return "true" if self.known[x, index] else "false"
-        if x.op in ORDER and self.code.row is not None:
-            found = compared(x, index, self.code.row.name)
-            truth = None if found is None else self.code.row.compares(*found)
-            if truth is not None:
-                return "true" if truth else "false"
+        truth = self.truth(x, index)
+        if truth is not None:
+            return "true" if truth else "false"
         if x.op is SELECT:
             test = self.get(x.operands[0], index)
             if test in ("true", "false"):
                 return self.get(x.operands[1 if test == "true" else 2], index)
         xs = [self.get(y, index) for y in x.operands]
         if x.type.kind == "b" and x.op in (AND, OR) and {"true", "false"}.intersection(xs):
-            end = "true" if x.op is OR else "false"
-            return end if end in xs else next((y for y in xs if y not in ("true", "false")), xs[0])
+            return folded_truth(x.op, xs)
         d, out = x.operands[0].type.dtype, x.type.dtype
         if x.type.shape and self.code.exact and x.op in CONTRACTED and d.kind == "c" and contracted(d):
             return CONTRACTED[x.op](self.code, d, *xs)
         return rule_for(x.op, d, out)(self.code, d, out, *xs, **x.attrs)
 
+    def truth(self, x, index):
+        """How a comparison is known to go, or None."""
+        if (x, index) in self.known:
+            return self.known[x, index]
+        row = self.code.row
+        found = index_comparison(x, index, row.name) if x.op in ORDER and row is not None else None
+        return None if found is None else row.compares(*found)
+
     def converted(self, count, dtype):
         """A count as a number of another type."""
         return rule_for(OPS["cast"], COUNTS, dtype)(self.code, COUNTS, dtype, count, dtype=dtype)
+
+
+def folded_truth(op, truths):
+    """The `and` or the `or` of truths of which some are known."""
+    end = "true" if op is OR else "false"
+    return end if end in truths else next((y for y in truths if y not in ("true", "false")), truths[0])
 
 
 def signed(elements, indices, index):
@@ -129,7 +138,7 @@ def has_comparison(x):
     )
 
 
-def compared(x, index, name):
+def index_comparison(x, index, name):
     """(what follows the index `name`, its form, what does not) of a comparison, or None."""
     forms = [count_form(y, index) for y in x.operands]
     if None in forms:
@@ -178,7 +187,7 @@ class LiveWindow:
             self.low = self.low if low is None else self.code.most(self.low, low)
             self.high = self.high if high is None else self.code.least(self.high, high)
             self.known[atom] = True
-            ends = ends_of(*compared(*atom, self.name), self.name)
+            ends = ends_of(*index_comparison(*atom, self.name), self.name)
             self.ends[ends] = True
             for bounds, end in zip((self.least, self.most), ends):
                 bounds += [] if end is None else [end]
@@ -192,14 +201,14 @@ class LiveWindow:
         if (x, index) in seen:
             return
         seen.add((x, index))
-        if isinstance(x, Mapped) and x.op in ORDER and compared(x, index, self.name) is not None:
+        if isinstance(x, Mapped) and x.op in ORDER and index_comparison(x, index, self.name) is not None:
             yield x, index
         for y, i in operand_reads(x, index):
             yield from self.atoms(y, i, seen)
 
     def limits(self, x, index):
         """(lowest t, highest t + 1) for which a comparison holds, each None where it has no say."""
-        kind, moving, still = compared(x, index, self.name)
+        kind, moving, still = index_comparison(x, index, self.name)
         code, times = self.code, moving.multiple(self.name)
         k, s = code.value(moving.without(self.name)), code.value(still)
         if times < 0:  # k - t against s is t against k - s, the other way round
