@@ -63,7 +63,7 @@ def count_row(code, bounds, name, n, body, types=(), start=(), window=None):
     """
     low, high = bounds
     known = dict(window.ends) if window is not None else {}
-    parts = Parts(code, code.splits and n >= LEAST and asked_of(code, name, known, body, start), n, window)
+    parts = RowParts(code, code.splits and n >= LEAST and asked_of(code, name, known, body, start), n, window)
     values, made = list(start), lambda t, *values: body(t, *values) or ()
     for k in range(parts.count):
         end = high if k == parts.count - 1 else code.most(low, code.least(high, code.value(parts.ends[k])))
@@ -94,8 +94,8 @@ def asked_of(code, name, known, body, start):
     return row.asked if 2 * length <= ROOM and code.count <= LONG else {}
 
 
-class Parts:
-    """Parts of a row of n elements. ends: the forms of where all but the last end, which are in that order."""
+class RowParts:
+    """RowParts of a row of n elements. ends: the forms of where all but the last end, which are in that order."""
 
     def __init__(self, code, asked, n, window):
         self.code, self.asked = code, asked or {}
