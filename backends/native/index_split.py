@@ -95,7 +95,7 @@ def asked_of(code, name, known, body, start):
 
 
 class RowParts:
-    """RowParts of a row of n elements. ends: the forms of where all but the last end, which are in that order."""
+    """The parts of a row of n elements. ends: the forms of where all but the last end, which are in that order."""
 
     def __init__(self, code, asked, n, window):
         self.code, self.asked = code, asked or {}
