@@ -62,13 +62,21 @@ def count_row(code, bounds, name, n, body, types=(), start=(), window=None):
     body(index name, *values): as there, for each part; window: the LiveWindow that gave the bounds, if any.
     """
     low, high = bounds
-    known = dict(window.ends) if window is not None else {}
-    parts = RowParts(code, code.splits and n >= LEAST and asked_of(code, name, known, body, start), n, window)
-    values, made = list(start), lambda t, *values: body(t, *values) or ()
+    told = dict(window.ends) if window is not None and code.splits else {}
+    made, mark = lambda t, *values: body(t, *values) or (), Mark(code)
+    with inside(code, RowIndex(name, told)) as row:
+        values = code.count_up(low, high, made, types, start, name)
+    if not (code.splits and row.asked and n >= LEAST and 2 * mark.length() <= ROOM and code.count <= LONG):
+        return values
+    parts = RowParts(code, row.asked, n, window)
+    if not any(parts.known(k).keys() - told.keys() for k in range(parts.count)):
+        return values
+    mark.take_back()
+    values = list(start)
     for k in range(parts.count):
         end = high if k == parts.count - 1 else code.most(low, code.least(high, code.value(parts.ends[k])))
         index = name if k == 0 else code.name()
-        with inside(code, RowIndex(index, known | parts.known(k))):
+        with inside(code, RowIndex(index, told | parts.known(k))):
             values = code.count_up(low, end, made, types, values, index)
         low = end
     return values
@@ -83,22 +91,28 @@ def inside(code, row):
         code.row = outer
 
 
-def asked_of(code, name, known, body, start):
-    """What a body asks of its index; nothing where several of it are too long. What it emits is taken back."""
-    kept = len(code.lines), code.count, code.here, dict(code.declared), dict(code.defined), len(code.globals)
-    with inside(code, RowIndex(name, known)) as row:
-        body(name, *start)
-    length = len(code.lines) - kept[0]
-    del code.lines[kept[0] :], code.places[kept[0] :], code.globals[kept[5] :]
-    _, code.count, code.here, code.declared, code.defined, _ = kept
-    return row.asked if 2 * length <= ROOM and code.count <= LONG else {}
+class Mark:
+    """Where code was when something was begun, which is taken back if it is to be made otherwise."""
+
+    def __init__(self, code):
+        self.code, self.lines, self.globals = code, len(code.lines), len(code.globals)
+        self.state = code.count, code.here, dict(code.declared), dict(code.defined)
+
+    def length(self):
+        """Instructions since then."""
+        return len(self.code.lines) - self.lines
+
+    def take_back(self):
+        code = self.code
+        del code.lines[self.lines :], code.places[self.lines :], code.globals[self.globals :]
+        code.count, code.here, code.declared, code.defined = self.state
 
 
 class RowParts:
     """The parts of a row of n elements. ends: the forms of where all but the last end, which are in that order."""
 
     def __init__(self, code, asked, n, window):
-        self.code, self.asked = code, asked or {}
+        self.code, self.asked = code, asked
         self.low = [IndexForm(), *(window.least if window else ())]
         self.high = [IndexForm(n), *(window.most if window else ())]
         self.ends, wanted = [], {}
