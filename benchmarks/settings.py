@@ -302,14 +302,20 @@ def smoothed(x, s):
     return y.sum()
 
 
-def optimised_line():
-    made = jit(grad(smoothed), engine="numpy", dynamic=False, cache=False)
+def optimised(function, *args):
+    """(lines, seconds for LLVM to optimise them) of the nests that a first call compiles."""
     with native.compiled_quickly() as quick:
-        made(draw((20, 20)), 0.5)
+        function(*args)
     lines, start = sum(code.text.count("\n") for code in quick), time.perf_counter()
     for code in quick:
         code.optimise()
-    return (time.perf_counter() - start) / lines
+    return lines, time.perf_counter() - start
+
+
+def optimised_line():
+    made = jit(grad(smoothed), engine="numpy", dynamic=False, cache=False)
+    lines, took = optimised(made, draw((20, 20)), 0.5)
+    return took / lines
 
 
 QUANTITIES = {

@@ -10,7 +10,7 @@ from ...ir.exactness import contracted
 from ...ir.ops import OPS
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import CONTRACTED, rule_for
-from .index_split import FLIPPED, ends_of
+from .index_split import FLIPPED, ends_at, ends_of
 from .values import Counted, Mapped, Memory, Moved, NotNative, Number, Register, Selection
 
 COUNTS = np.dtype("i8")
@@ -214,12 +214,7 @@ class LiveWindow:
         if times < 0:  # k - t against s is t against k - s, the other way round
             kind, k, s = FLIPPED[kind], s, k
         at = code.saturated("sub", s, k)
-        after = lambda: code.saturated("add", at, "1")
-        return {
-            "lt": lambda: (None, at), "le": lambda: (None, after()), "ge": lambda: (at, None),
-            "gt": lambda: (after(), None),
-            "eq": lambda: (at, after()),
-        }[kind]()  # fmt: skip
+        return ends_at(kind, at, lambda: code.saturated("add", at, "1"))
 
     def outside(self, x, index, atom):
         """The number that x[index] is where the comparison `atom` fails, KEEP, or None where that is not known."""

@@ -52,8 +52,15 @@ def ends_of(kind, moving, still, name):
     at = still.plus(moving.without(name), -1)
     if moving.multiple(name) < 0:
         kind, at = FLIPPED[kind], at.times(-1)
-    after = at.plus(1)
-    return {"lt": (None, at), "le": (None, after), "ge": (at, None), "gt": (after, None), "eq": (at, after)}[kind]
+    return ends_at(kind, at, lambda: at.plus(1))
+
+
+def ends_at(kind, at, after):
+    """(low, high) of an index that compares with `at` as `kind` says; after(): the number behind that."""
+    return {
+        "lt": lambda: (None, at), "le": lambda: (None, after()), "ge": lambda: (at, None),
+        "gt": lambda: (after(), None), "eq": lambda: (at, after()),
+    }[kind]()  # fmt: skip
 
 
 def count_row(code, bounds, name, n, body, types=(), start=(), window=None):

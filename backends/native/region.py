@@ -53,7 +53,7 @@ class RegionEmitter(Writes):
         self.own, self.clamped, self.home, self.block, self.facts = set(), {}, {}, block, facts or Facts(nest.known)
         self.group, self.wave = self.FUSED(nest.code), self.SKEWED(nest.code)
         for p in func.params:
-            self.note(p)
+            self.note(p, self.env[p])
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise NotNative(f"{eqn.op.name} may have an effect")
@@ -151,8 +151,8 @@ class RegionEmitter(Writes):
         made.lane = self.block and self.block.computed(r)
         made.under = self.demands.get(r, ())
         if not r.type.shape:
-            made = self.env[r] = Register(r.type, self.element(made, ()))
-            self.note(r)
+            made = Register(r.type, self.element(made, ()))
+            self.note(r, made)
         elif cell is not None and not isinstance(made, Memory):
             self.before_store({cell})
             lane = self.block and self.block.lanes.of[r]
@@ -164,9 +164,8 @@ class RegionEmitter(Writes):
             made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
         self.env[r] = made
 
-    def note(self, x):
+    def note(self, x, rep):
         """Have the code know what an integer in a register is."""
-        rep = self.env[x]
         if self.code.splits and isinstance(rep, Register) and x.type.dtype == COUNTS:
             form = self.nest.known.form(x)
             if self.nest.known.exact(form):

@@ -5,6 +5,7 @@ The residuals of a loop, for the way back, are most of it.
 """
 
 import collections
+import math
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Lease:
     __slots__ = ("__array_interface__", "memory", "reserve")
 
     def __init__(self, reserve, shape, dtype):
-        self.reserve, self.memory = reserve, reserve.take(int(np.prod(shape)) * dtype.itemsize)
+        self.reserve, self.memory = reserve, reserve.take(math.prod(shape) * dtype.itemsize)
         at = self.memory.ctypes.data
         self.__array_interface__ = {
             "shape": shape, "typestr": dtype.str, "data": (at + -at % ALIGNED, False), "version": 3,

@@ -7,14 +7,12 @@ that LLVM takes to optimise a line of a nest: of gradients of eight programs.
 """
 
 import argparse
-import time
 
 import numpy as np
 from programs import PROGRAMS, WIDTH, decoder, layers_of
 
 from wengert import grad, jit
-from wengert.backends import native
-from wengert.benchmarks.settings import XLA, seconds_of_events
+from wengert.benchmarks.settings import XLA, optimised, seconds_of_events
 
 
 def main():
@@ -31,23 +29,12 @@ def main():
     print(f"\n{'program':16}  {'lines':>6}  {'LLVM':>8}  {'a line':>8}")
     for name, (f, arguments, over) in PROGRAMS.items():
         made = jit(grad(summed(f), argnums=over), engine="numpy", dynamic=False)
-        lines, seconds = optimised(made, arguments(20, np.random.default_rng(0)))
+        lines, seconds = optimised(made, *arguments(20, np.random.default_rng(0)))
         print(f"{name:16}  {lines:6}  {seconds:6.2f} s  {1e3 * seconds / max(lines, 1):5.2f} ms")
 
 
 def summed(f):
     return lambda *args: np.sum(f(*args))
-
-
-def optimised(function, arguments):
-    """(lines, seconds) of the nests that a first call compiles."""
-    with native.compiled_quickly() as quick:
-        function(*arguments)
-    lines = sum(code.text.count("\n") for code in quick)
-    start = time.perf_counter()
-    for code in quick:
-        code.optimise()
-    return lines, time.perf_counter() - start
 
 
 if __name__ == "__main__":
