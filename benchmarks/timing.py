@@ -3,6 +3,8 @@
 import random
 import time
 
+from wengert.tracer.call.deferred import is_deferred
+
 
 def interleave(contestants, seconds=2.0, rounds=40, least=40):
     """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all.
@@ -35,9 +37,14 @@ def settle(run, call, seconds=10.0):
     """Call a compiled function until nothing of it is compiled beside its calls any more: what runs then is what stays,
     and other contestants have the processor for themselves."""
     end = time.perf_counter() + seconds
-    while "calls so far;" in run.explain() and time.perf_counter() < end:
+    while is_settling(run) and time.perf_counter() < end:
         for _ in range(8):
             call()
+
+
+def is_settling(run):
+    """Whether a version of a compiled function may yet run as something else."""
+    return any(is_deferred(v) for entry in run.compiled.entries.values() for v in entry.current.versions)
 
 
 def table(rows, header):

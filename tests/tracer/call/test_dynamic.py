@@ -8,6 +8,7 @@ import pytest
 from compare import agree
 
 from wengert import grad, jit, value_and_grad
+from wengert.benchmarks import timing
 from wengert.tracer.call import contest, deferred, dynamic, families
 from wengert.tracer.call.entry import SignatureEntry
 from wengert.tracer.program import autotune, backend_choice
@@ -295,7 +296,10 @@ def test_a_program_runs_as_numpy_until_xla_has_paid(monkeypatch, happened, at_on
         agree(f(x), function(x))
     assert happened["deferred"] == 1 and happened["asked"] == happened["xla compile"] == 0
     assert f"as generated NumPy, 3 calls so far{hot}; waits for XLA until it pays" in f.explain()
+    assert timing.is_settling(f)
     monkeypatch.setattr(deferred, "SHARE", 0.0)
+    timing.settle(f, lambda: agree(f(x), function(x)))
+    assert not timing.is_settling(f)
     for _ in range(4):
         agree(f(x), function(x))
     assert happened["asked"] == happened["ready"] == 1
