@@ -286,7 +286,11 @@ def measure(kernel, size, check_only, seconds):
             returning(kernel.function("_numpy"), args, want),
             lambda f: lambda *xs: jax.block_until_ready(f(*xs)),
         )
-        everyone["device"] = waited(jit(there)), lambda: on_device(args)
+        device = jit(there)
+        call_device = lambda: waited(device)(*on_device(args))
+        call_device()
+        settle(device, call_device)
+        everyone["device"] = waited(device), lambda: on_device(args)
         if ": native" in run.explain():
             everyone["lax"] = waited(jit(there, native=False)), lambda: on_device(args)
         row["times"] = interleaved(everyone, seconds)
