@@ -37,9 +37,7 @@ class Contest:
 
     def __init__(self, entry, here, version):
         self.entry, self.here, self.expected = entry, here, expected(version.captured.func)
-        given = len(version.types)
-        drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, DRAWN)}
-        self.arrays = [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
+        self.arrays = array_shapes(here, version)
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.lines = ()  # of the forms
         self.spent = [], []  # seconds of compiled calls, and of plain ones
@@ -119,20 +117,32 @@ def taken_types(version):
     return tuple(p.type for p in version.captured.func.params)
 
 
+def array_shapes(here, version):
+    """[(place among the leaves and inputs, shape)] of the arrays that a version takes, but for those drawn."""
+    given = len(version.types)
+    drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, DRAWN)}
+    return [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
+
+
+def may_answer(entry):
+    """Whether plain Python may answer the calls of an entry."""
+    compiled = entry.compiled
+    return (
+        compiled.has_plain
+        and not compiled.whole
+        and compiled.promote == "numpy"
+        and compiled.debug is None
+        and not compiled.is_of_compiled
+        and entry.numpy
+        and compiled.device is None
+        and backend_choice.asked(entry) is None
+        and dispatch.on_host()
+    )
+
+
 def contests(entry, here):
     """{types: a Contest} of those versions that plain Python may be faster than."""
-    compiled = entry.compiled
-    if (
-        not compiled.has_plain
-        or compiled.whole
-        or compiled.promote != "numpy"
-        or compiled.debug is not None
-        or compiled.is_of_compiled
-        or not entry.numpy
-        or compiled.device is not None
-        or backend_choice.asked(entry) is not None
-        or not dispatch.on_host()
-    ):
+    if not may_answer(entry):
         return {}
     for version in here.versions:
         types = taken_types(version)

@@ -8,6 +8,7 @@ ready puts it in use.
 """
 
 import contextvars
+import math
 import time
 
 import numpy as np
@@ -95,6 +96,7 @@ class Deferred:
         self.estimate = EQUATION * len(list(backend_choice.equations(version.decided)))
         self.estimate += LINE * sum(code.text.count("\n") for code in quick)
         self.seconds, self.calls, self.state, self.why = 0.0, 1, WAITS, None
+        self.least, self.interim = math.inf, None  # seconds of the shortest call; what has plain Python answer others
         self.leaves = self.program = self.faster = self.context = None
         self.unasked = [True]  # empty once a thread asks
 
@@ -105,12 +107,17 @@ class Deferred:
             out = self.run_as_numpy(*leaves)
         if out is numpy_call.MISS:
             return out
-        self.seconds, self.calls = self.seconds + time.perf_counter() - start + WAY, self.calls + 1
+        spent = time.perf_counter() - start
+        self.seconds, self.calls, self.least = self.seconds + spent + WAY, self.calls + 1, min(spent, self.least)
         if self.state is READY:
             self.take_over(leaves)
-        elif self.state is WAITS and self.seconds >= SHARE * self.estimate:
+        elif self.state is WAITS and self.has_paid():
             self.ask(leaves)
         return out
+
+    def has_paid(self):
+        """Whether calls have taken so long that XLA is asked for."""
+        return self.seconds >= SHARE * self.estimate
 
     def ask(self, leaves):
         """Have the other forms made."""
@@ -211,10 +218,12 @@ class Deferred:
 
     def told(self):
         """What explain() says of it."""
+        plain = self.interim.calls if self.interim is not None else 0
+        others = f", and as plain Python for {plain}" if plain else ""
         if self.state is DONE:
-            return f"as generated NumPy for {self.calls} calls, until {self.made()} beside the program"
+            return f"as generated NumPy for {self.calls} calls{others}, until {self.made()} beside the program"
         hot = ", in machine code that is not optimised yet" if self.quick else ""
-        return f"as generated NumPy, {self.calls} calls so far{hot}; {self.state}"
+        return f"as generated NumPy, {self.calls} calls so far{hot}{others}; {self.state}"
 
 
 def is_deferred(version):

@@ -18,6 +18,7 @@ from ..program.trace_tree import Trees
 from ..program.trap import Trap
 from .contest import contests
 from .deferred import is_deferred
+from .interim import interims
 
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
@@ -50,17 +51,23 @@ class Hit:
     def contested(self, called, plain):
         """Lines that hand calls to plain Python, or to the contest while it is open; called: text of what is handed on;
         plain: whether plain Python answers in any case, None as contests have it."""
-        lines, taken, k = [], [*self.names, *self.behind], self.k
+        lines, k, named = [], self.k, namer(f"p{self.k}", self.space)
         for j, contest in enumerate(contests(self.entry, self.here).values() if plain is not False else ()):
             if plain is None and contest.plain is False:
                 continue
             self.space[f"contest_{k}_{j}"] = contest
             answer = f"callee.given({called})" if plain or contest.plain else f"contest_{k}_{j}(callee, {called})"
-            shapes = [(f"{taken[place]}.shape", f"shape{n}_{k}_{j}", s) for n, (place, s) in enumerate(contest.arrays)]
-            self.space |= {name: shape for _, name, shape in shapes}
-            same = " and ".join(f"{text} == {name}" for text, name, _ in shapes)
-            lines.append(f"{f'if {same}: ' if same else ''}return {answer}")
+            lines.append(f"{self.where(contest.arrays, named)}return {answer}")
+        for interim in interims(self.entry, self.here) if plain is None else ():
+            asks = f"{named(interim)}.is_next()"
+            lines.append(f"{self.where(interim.arrays, named, asks)}return {named(interim)}(callee, {called})")
         return [*self.lead, *lines] if lines else []
+
+    def where(self, arrays, named, *more):
+        """The beginning of a line that asks whether leaves and inputs have such shapes, and more."""
+        taken = [*self.names, *self.behind]
+        tests = [*(f"{taken[place]}.shape == {named(shape)}" for place, shape in arrays), *more]
+        return f"if {' and '.join(tests)}: " if tests else ""
 
     def lines(self):
         here, k = self.here, self.k

@@ -180,6 +180,7 @@ def quickest(entry, version, everything, most):
     None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls
     take long, or are very many; beside loops that are nests in any case and with small arrays alone, at once.
     """
+    version.fused = None  # another call may have tried the forms, in other machine code
     if of_numbers(version):
         return at_once_in_nests(entry, version, everything, most)
     if has_nests(version.decided) and is_small_throughout(version.decided):

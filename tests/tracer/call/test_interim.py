@@ -1,0 +1,108 @@
+"""Plain Python answers the calls of a program that waits for XLA, where it takes less time; each call runs once."""
+
+import ast
+
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import jit
+from wengert.benchmarks.timing import is_settling
+from wengert.tracer.call import deferred, interim
+from wengert.tracer.program import backend_choice
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(learning, monkeypatch):
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)  # a win for XLA may be little
+    monkeypatch.setattr(deferred, "EQUATION", 1e9)
+
+
+class Counter:
+    def __init__(self):
+        self.n, self.x = 0, np.ones(30)
+
+    def step(self, y):
+        self.n += 1
+        for i in range(1, len(self.x)):
+            self.x[i] = self.x[i - 1] * 0.5 + y
+        return self.n + np.tanh(self.x).sum()
+
+
+def made(f):
+    return [v.deferred for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+
+
+@pytest.mark.parametrize("plain_is_faster", [True, False])
+def test_the_faster_answers_and_each_call_is_run_once(monkeypatch, plain_is_faster):
+    f, a, b = jit(Counter.step), Counter(), Counter()
+    for n in range(12):
+        agree(f(b, 0.5), Counter.step(a, 0.5))
+        agree((b.n, b.x), (a.n, a.x))
+        if n == interim.TRIES:
+            (waiting,) = made(f)
+            waiting.least = 10.0 if plain_is_faster else 0.0
+            monkeypatch.setattr(interim, "WAY", 0.0)
+    assert waiting.interim.calls == (9 if plain_is_faster else 1)
+    assert waiting.calls + waiting.interim.calls == 12
+    assert (", and as plain Python for 9; waits for XLA until it pays" in f.explain()) == plain_is_faster
+
+
+def test_plain_calls_pay_for_xla(monkeypatch):
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
+    f, a, b = jit(Counter.step), Counter(), Counter()
+    for n in range(12):
+        agree(f(b, 0.5), Counter.step(a, 0.5))
+        if n == interim.TRIES:
+            (waiting,) = made(f)
+            waiting.least = 10.0
+        if n == 8:
+            assert waiting.interim.calls == 6 and is_settling(f)
+            waiting.interim.deferred.seconds = waiting.estimate
+    assert waiting.interim.calls == 6 and waiting.calls == 5 and not is_settling(f)
+    agree((b.n, b.x), (a.n, a.x))
+
+
+def test_nothing_is_left_to_plain_python_where_it_may_not_answer():
+    f, x = jit(lambda x: np.tanh(x) * 2 + np.sum(x), whole=True), np.arange(20.0)
+    for _ in range(8):
+        f(x)
+    assert all(d.interim is None for d in made(f))
+
+
+def test_calls_of_other_shapes_are_asked_apart():
+    f = jit(lambda x: np.tanh(x) * 2 + np.sum(x))
+    for _ in range(4):
+        for n in (20, 30):
+            x = np.linspace(0, 1, n)
+            for _ in range(5):
+                agree(f(x), np.tanh(x) * 2 + np.sum(x))
+
+
+def waved(x):
+    return np.sin(x) * np.cos(x)
+
+
+def test_the_form_that_is_put_in_use_is_the_one_that_was_timed(monkeypatch):
+    """Machine code has the straight line at the first call, and again when it is optimised."""
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
+    nests, written, clocked = {}, backend_choice.written, backend_choice.clocked
+
+    def noted(entry, version, *args, **options):
+        run = written(entry, version, *args, **options)
+        nests[run] = version.fused is not None
+        return run
+
+    def timed(run, everything):
+        return 1e-5 if nests[run] else 3e-5, *clocked(run, everything)[1:]
+
+    monkeypatch.setattr(backend_choice, "written", noted)
+    monkeypatch.setattr(backend_choice, "clocked", timed)
+    monkeypatch.setattr(backend_choice, "ENOUGH", -1.0)
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    f, x = jit(waved), np.linspace(0, 1, 1000)
+    for _ in range(4):
+        agree(f(x), waved(x))
+    (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+    assert not is_settling(f) and list(nests.values())[:4] == [False, True, False, True]
+    assert "nest" in {x.id for x in ast.walk(version.straight.function) if isinstance(x, ast.Name)}
