@@ -18,7 +18,7 @@ from ...ir.amounts import in_time
 from ...ir.types import type_of
 from ..common import events
 from ..guards import isolation
-from ..program import autotune, backend_choice, numpy_call
+from ..program import autotune, backend_choice, clock, numpy_call
 from ..program.trace_tree import Trees
 from ..values.array import WEAK_DTYPES
 from .worker import WORKER, paced
@@ -102,6 +102,7 @@ class Deferred:
 
     def __call__(self, *leaves):
         """The raw results of a call, MISS for other types."""
+        self.pause()
         start = time.perf_counter()
         with isolation.calling():
             out = self.run_as_numpy(*leaves)
@@ -114,6 +115,11 @@ class Deferred:
         elif self.state is WAITS and self.has_paid():
             self.ask(leaves)
         return out
+
+    def pause(self):
+        """Leave the processor to another form while it is timed on the other thread."""
+        if self.state is ASKED:
+            clock.QUIET.pause()
 
     def has_paid(self):
         """Whether calls have taken so long that XLA is asked for."""

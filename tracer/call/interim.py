@@ -34,6 +34,7 @@ class Interim:
 
     def __call__(self, callee, /, *args, **kwargs):
         """The answer of a Callee's function."""
+        self.deferred.pause()
         start = time.perf_counter()
         out = callee.given(*args, **kwargs)
         spent = time.perf_counter() - start

@@ -1,28 +1,50 @@
 """How long a form of a program takes."""
 
 import statistics
+import threading
 import time
 import types
 
 import numpy as np
 
+from ...ir.forks import RENEWED
+
 ENOUGH = 0.1  # bound: seconds after which no further run is timed; the first few of large programs wait for memory
 RUNS, SHORT = 5, 0.03  # bound: the shortest of so many runs, as long as they took so many seconds
 LONG = 0.5  # bound: seconds of a first run after which there is no second: threads of libraries are made in the first
+PAUSE = 0.05  # bound: seconds that a call waits for what is timed on another thread
+
+
+class Quiet:
+    """One thread that times at a time. Who is in Python's loop meanwhile has the interpreter for some milliseconds each
+    time that a timed run lets go of it, so calls of what is being timed wait until it has been."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        RENEWED.add(self)
+
+    def pause(self):
+        """Wait for what another thread times, but not for long."""
+        if self.lock.acquire(timeout=PAUSE):
+            self.lock.release()
+
+
+QUIET = Quiet()
 
 
 def turns(forms, times):
     """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are
     not always awake."""
-    found, begun = [[] for _ in forms], time.perf_counter()
-    for _ in range(times):
-        for f, spent in zip(forms, found, strict=True):
-            start = time.perf_counter()
-            f()
-            spent.append(time.perf_counter() - start)
-        if time.perf_counter() - begun > ENOUGH:
-            break
-    return tuple(map(statistics.median, found))
+    with QUIET.lock:
+        found, begun = [[] for _ in forms], time.perf_counter()
+        for _ in range(times):
+            for f, spent in zip(forms, found, strict=True):
+                start = time.perf_counter()
+                f()
+                spent.append(time.perf_counter() - start)
+            if time.perf_counter() - begun > ENOUGH:
+                break
+        return tuple(map(statistics.median, found))
 
 
 def is_nest(x):
@@ -48,8 +70,9 @@ def clocked(run, everything):
         name: timed(x) if is_nest(x) or getattr(x, "on_host", False) is True else x
         for name, x in run.call.__globals__.items()
     }
-    call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()
-    with np.errstate(all="ignore"):
+    call, found = types.FunctionType(run.call.__code__, space), []
+    with QUIET.lock, np.errstate(all="ignore"):
+        begun = time.perf_counter()
         while len(found) < RUNS and time.perf_counter() - begun < (LONG if len(found) < 2 else SHORT):
             spent.clear()
             start = time.perf_counter()

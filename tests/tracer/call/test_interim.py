@@ -1,6 +1,8 @@
 """Plain Python answers the calls of a program that waits for XLA, where it takes less time; each call runs once."""
 
 import ast
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from compare import agree
 from wengert import jit
 from wengert.benchmarks.timing import is_settling
 from wengert.tracer.call import deferred, interim
-from wengert.tracer.program import backend_choice
+from wengert.tracer.program import backend_choice, clock
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +108,37 @@ def test_the_form_that_is_put_in_use_is_the_one_that_was_timed(monkeypatch):
     (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
     assert not is_settling(f) and list(nests.values())[:4] == [False, True, False, True]
     assert "nest" in {x.id for x in ast.walk(version.straight.function) if isinstance(x, ast.Name)}
+
+
+def test_calls_wait_for_what_is_timed_on_another_thread(monkeypatch):
+    monkeypatch.setattr(clock, "PAUSE", 60.0)
+    begun, order = threading.Event(), []
+
+    def form():
+        begun.set()
+        time.sleep(0.05)
+        order.append("timed")
+
+    thread = threading.Thread(target=clock.turns, args=([form], 1))
+    thread.start()
+    begun.wait()
+    clock.QUIET.pause()
+    order.append("called")
+    thread.join()
+    assert order == ["timed", "called"]
+
+
+def test_a_call_pauses_while_other_forms_are_made(monkeypatch):
+    paused = []
+    monkeypatch.setattr(clock.QUIET, "pause", lambda: paused.append(waiting.state))
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: True)  # and is never run
+    f, x = jit(waved), np.linspace(0, 1, 500)
+    f(x)
+    (waiting,) = made(f)
+    for _ in range(8):
+        agree(f(x), waved(x))
+    assert not paused
+    waiting.seconds = waiting.estimate
+    for _ in range(8):
+        agree(f(x), waved(x))
+    assert set(paused) == {deferred.ASKED} and len(paused) == 7
