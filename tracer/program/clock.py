@@ -32,13 +32,15 @@ class Quiet:
 QUIET = Quiet()
 
 
-def turns(forms, times):
+def turns(forms, times, ready=0):
     """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are
-    not always awake."""
+    not always awake. ready: runs of one in its turn, before the one that is timed."""
     with QUIET.lock:
         found, begun = [[] for _ in forms], time.perf_counter()
         for _ in range(times):
             for f, spent in zip(forms, found, strict=True):
+                for _ in range(ready):
+                    f()
                 start = time.perf_counter()
                 f()
                 spent.append(time.perf_counter() - start)

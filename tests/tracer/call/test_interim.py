@@ -142,3 +142,9 @@ def test_a_call_pauses_while_other_forms_are_made(monkeypatch):
     for _ in range(8):
         agree(f(x), waved(x))
     assert set(paused) == {deferred.ASKED} and len(paused) == 7
+
+
+def test_a_form_can_be_run_before_it_is_timed():
+    order = []
+    clock.turns([lambda: order.append("a"), lambda: order.append("b")], 2, ready=1)
+    assert "".join(order) == "aabb" * 2
