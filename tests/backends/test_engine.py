@@ -118,7 +118,7 @@ def test_the_faster_is_taken_and_told(monkeypatch):
     monkeypatch.setattr(backend_choice, "CHOICE", None)
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
     for cost, said in ((1e-6, "as NumPy: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1 s as NumPy, 100 us through XLA")):
-        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, ready=0, cost=cost: (cost, 1e-4)[-len(forms) :])
         shared.forget_shared()
         f = jit(lambda x: np.tanh(x) * 2)
         agree(f(X), np.tanh(X) * 2, 1e-12)
@@ -129,7 +129,7 @@ def test_the_faster_is_taken_and_told(monkeypatch):
 
 def test_what_would_need_much_memory_is_not_timed(monkeypatch):
     monkeypatch.setattr(backend_choice, "CHOICE", None)
-    monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (0.0,))
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, n, ready=0: (0.0,))
     monkeypatch.setattr(backend_choice, "quickest", None)
     f = jit(lambda x: (x[:, None] * x[None, :]).sum())
     x = np.ones(4000)

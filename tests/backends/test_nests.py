@@ -486,7 +486,7 @@ def test_what_xla_might_make_faster_is_timed(monkeypatch):
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
     monkeypatch.setattr(backend_choice, "LITTLE", 0.0)
     for cost, said in ((1e-6, "as NumPy, 1 loop as machine code: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1 s as NumPy, 100 us")):
-        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, ready=0, cost=cost: (cost, 1e-4)[-len(forms) :])
         shared.forget_shared()
         f = jit(running)
         agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)

@@ -199,7 +199,7 @@ def test_the_quicker_form_is_taken_and_told(monkeypatch):
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert "as NumPy, straight lines and loops as 1 function of machine code" in f.explain()
     costs["nests"] = 0.2
-    monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (1.0, 2.0)[-len(forms) :])
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, n, ready=0: (1.0, 2.0)[-len(forms) :])
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert version(f).fused is None and "as NumPy: 1 s as NumPy, 2 s through XLA" in f.explain()

@@ -119,7 +119,7 @@ class Deferred:
     def pause(self):
         """Leave the processor to another form while it is timed on the other thread."""
         if self.state is ASKED:
-            clock.QUIET.pause()
+            clock.TIMING.pause()
 
     def has_paid(self):
         """Whether calls have taken so long that XLA is asked for."""

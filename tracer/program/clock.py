@@ -15,7 +15,7 @@ LONG = 0.5  # bound: seconds of a first run after which there is no second: thre
 PAUSE = 0.05  # bound: seconds that a call waits for what is timed on another thread
 
 
-class Quiet:
+class Timing:
     """One thread that times at a time. Who is in Python's loop meanwhile has the interpreter for some milliseconds each
     time that a timed run lets go of it, so calls of what is being timed wait until it has been."""
 
@@ -29,13 +29,13 @@ class Quiet:
             self.lock.release()
 
 
-QUIET = Quiet()
+TIMING = Timing()
 
 
 def turns(forms, times, ready=0):
     """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are
     not always awake. ready: runs of one in its turn, before the one that is timed."""
-    with QUIET.lock:
+    with TIMING.lock:
         found, begun = [[] for _ in forms], time.perf_counter()
         for _ in range(times):
             for f, spent in zip(forms, found, strict=True):
@@ -73,7 +73,7 @@ def clocked(run, everything):
         for name, x in run.call.__globals__.items()
     }
     call, found = types.FunctionType(run.call.__code__, space), []
-    with QUIET.lock, np.errstate(all="ignore"):
+    with TIMING.lock, np.errstate(all="ignore"):
         begun = time.perf_counter()
         while len(found) < RUNS and time.perf_counter() - begun < (LONG if len(found) < 2 else SHORT):
             spent.clear()

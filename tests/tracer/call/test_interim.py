@@ -122,7 +122,7 @@ def test_calls_wait_for_what_is_timed_on_another_thread(monkeypatch):
     thread = threading.Thread(target=clock.turns, args=([form], 1))
     thread.start()
     begun.wait()
-    clock.QUIET.pause()
+    clock.TIMING.pause()
     order.append("called")
     thread.join()
     assert order == ["timed", "called"]
@@ -130,7 +130,7 @@ def test_calls_wait_for_what_is_timed_on_another_thread(monkeypatch):
 
 def test_a_call_pauses_while_other_forms_are_made(monkeypatch):
     paused = []
-    monkeypatch.setattr(clock.QUIET, "pause", lambda: paused.append(waiting.state))
+    monkeypatch.setattr(clock.TIMING, "pause", lambda: paused.append(waiting.state))
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: True)  # and is never run
     f, x = jit(waved), np.linspace(0, 1, 500)
     f(x)

@@ -148,7 +148,7 @@ def test_the_text_that_runs_is_shown():
 def test_the_faster_form_is_chosen(monkeypatch, faster):
     monkeypatch.setattr(backend_choice, "CHOICE", None)
     monkeypatch.setattr(backend_choice, "HANDED", 0.0)
-    monkeypatch.setattr(backend_choice, "turns", lambda forms, times: (1.0, 2.0 if faster else 0.5)[-len(forms) :])
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, times, ready=0: (1.0, 2.0 if faster else 0.5)[-len(forms) :])
     f = jit(lambda x: np.sort(x)[::-1] * 2)
     out = f(of_jax([3.0, 1.0, 2.0]))
     is_of_jax(out, np.array([6.0, 4.0, 2.0]))
