@@ -214,7 +214,7 @@ def test_numbers_that_change(compiler):
 
 def test_generated_numpy(compiler, monkeypatch):
     monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", None)
-    monkeypatch.setattr("wengert.tracer.program.backend_choice.turns", lambda forms, n: (0.0, 1.0)[-len(forms) :])
+    monkeypatch.setattr("wengert.tracer.program.backend_choice.turns", lambda forms, n, ready=0: (0.0, 1.0)[-len(forms) :])
     f = jit(lambda x, s: x * s + 1, tier="background")
     once(f, lambda x, s: x * s + 1, compiler, X, 2.0)
     once(f, lambda x, s: x * s + 1, compiler, X[:2], 2.0)
