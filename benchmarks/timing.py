@@ -44,7 +44,8 @@ def settle(run, call, seconds=10.0):
 
 def is_settling(run):
     """Whether a version of a compiled function may yet run as something else."""
-    return any(is_deferred(v) for entry in run.compiled.entries.values() for v in entry.current.versions)
+    used = [entry.current for entry in run.compiled.entries.values() if entry.current is not None]
+    return any(is_deferred(v) for here in used for v in here.versions)
 
 
 def table(rows, header):

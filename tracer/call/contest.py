@@ -89,7 +89,7 @@ class Contest:
     def settle(self):
         """End the contest, if it can be told who wins."""
         ours, plain = self.spent
-        if not plain and len(ours) == 2 and self.expected > max(MOST * min(ours), ONCE):
+        if not plain and len(ours) == 2 and not is_worth_trying(self.expected, min(ours)):
             self.close(False)
         elif plain and min(plain) > max(HOPELESS * min(ours), SHORT):
             self.close(False)
@@ -115,6 +115,11 @@ class Contest:
 def taken_types(version):
     """The types of what a version takes."""
     return tuple(p.type for p in version.captured.func.params)
+
+
+def is_worth_trying(plain, ours):
+    """Whether plain Python is tried, from the seconds that it is expected to take and those of compiled calls."""
+    return plain <= max(MOST * ours, ONCE)
 
 
 def array_shapes(here, version):

@@ -112,7 +112,7 @@ class Deferred:
         self.seconds, self.calls, self.least = self.seconds + spent + WAY, self.calls + 1, min(spent, self.least)
         if self.state is READY:
             self.take_over(leaves)
-        elif self.state is WAITS and self.has_paid():
+        elif self.is_due():
             self.ask(leaves)
         return out
 
@@ -121,9 +121,9 @@ class Deferred:
         if self.state is ASKED:
             clock.TIMING.pause()
 
-    def has_paid(self):
-        """Whether calls have taken so long that XLA is asked for."""
-        return self.seconds >= SHARE * self.estimate
+    def is_due(self):
+        """Whether calls have taken so long that XLA is to be asked for."""
+        return self.state is WAITS and self.seconds >= SHARE * self.estimate
 
     def ask(self, leaves):
         """Have the other forms made."""

@@ -51,12 +51,11 @@ class Hit:
     def contested(self, called, plain):
         """Lines that hand calls to plain Python, or to the contest while it is open; called: text of what is handed on;
         plain: whether plain Python answers in any case, None as contests have it."""
-        lines, k, named = [], self.k, namer(f"p{self.k}", self.space)
-        for j, contest in enumerate(contests(self.entry, self.here).values() if plain is not False else ()):
+        lines, named = [], namer(f"p{self.k}", self.space)
+        for contest in contests(self.entry, self.here).values() if plain is not False else ():
             if plain is None and contest.plain is False:
                 continue
-            self.space[f"contest_{k}_{j}"] = contest
-            answer = f"callee.given({called})" if plain or contest.plain else f"contest_{k}_{j}(callee, {called})"
+            answer = f"callee.given({called})" if plain or contest.plain else f"{named(contest)}(callee, {called})"
             lines.append(f"{self.where(contest.arrays, named)}return {answer}")
         for interim in interims(self.entry, self.here) if plain is None else ():
             asks = f"{named(interim)}.is_next()"

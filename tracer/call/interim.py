@@ -8,7 +8,7 @@ Both are timed on calls, each of which runs once. The seconds of plain calls pay
 import math
 import time
 
-from .contest import HOPELESS, MOST, ONCE, array_shapes, expected, is_timed, may_answer
+from .contest import HOPELESS, array_shapes, expected, is_timed, is_worth_trying, may_answer
 from .deferred import ASKED, WAITS, WAY, is_deferred
 
 TRIES = 2  # bound: calls that each is given before one of them has the others
@@ -17,19 +17,18 @@ TRIES = 2  # bound: calls that each is given before one of them has the others
 class Interim:
     """The calls of a Deferred that plain Python may answer. least: the seconds of the shortest so far."""
 
-    def __init__(self, entry, here, version):
-        self.entry, self.deferred = entry, version.deferred
+    def __init__(self, here, version):
+        self.deferred = version.deferred
         self.arrays, self.expected = array_shapes(here, version), expected(version.captured.func)
         self.calls, self.least = 0, math.inf
 
     def is_next(self):
         """Whether plain Python is to answer a call."""
         made = self.deferred
-        asks = made.state is WAITS and made.has_paid()
-        if asks or made.state not in (WAITS, ASKED) or made.calls <= TRIES:
+        if made.state not in (WAITS, ASKED) or made.is_due() or made.calls <= TRIES:
             return False
         if not self.calls:
-            return self.expected <= max(MOST * made.least, ONCE)
+            return is_worth_trying(self.expected, made.least)
         return self.least < (HOPELESS if self.calls < TRIES else 1) * (made.least + WAY)
 
     def __call__(self, callee, /, *args, **kwargs):
@@ -45,11 +44,9 @@ class Interim:
 
 def interims(entry, here):
     """An Interim of each deferred version that plain Python may answer for."""
-    if not any(map(is_deferred, here.versions)) or not may_answer(entry):
-        return
-    for version in filter(is_deferred, here.versions):
+    for version in filter(is_deferred, here.versions) if may_answer(entry) else ():
         made = version.deferred
         if made.interim is None and is_timed(version):
-            made.interim = Interim(entry, here, version)
+            made.interim = Interim(here, version)
         if made.interim is not None:
             yield made.interim

@@ -3,6 +3,7 @@
 import ast
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -63,6 +64,13 @@ def test_plain_calls_pay_for_xla(monkeypatch):
             waiting.interim.deferred.seconds = waiting.estimate
     assert waiting.interim.calls == 6 and waiting.calls == 5 and not is_settling(f)
     agree((b.n, b.x), (a.n, a.x))
+
+
+def test_nothing_settles_where_there_is_no_program():
+    f = jit(lambda x: [open(__file__).close(), x][1])
+    with warnings.catch_warnings(action="ignore"):
+        f(np.ones(3))
+    assert not is_settling(f)
 
 
 def test_nothing_is_left_to_plain_python_where_it_may_not_answer():
