@@ -14,6 +14,7 @@ from ..native.fuse import APART, SAME, CellStore, Fused
 from ..native.interrupts import UNKNOWN, trips
 from ..native.reduce import COMPUTED, REDUCTIONS, factors, merged_index
 from ..native.region import RegionEmitter, product_length
+from ..native.scans import SCANS
 from ..native.scatter import emit_scatter
 from ..native.skew import Skewed
 from ..native.values import Memory, Moved, NotNative, Register
@@ -63,6 +64,8 @@ class BlockRegion(RegionEmitter):
     def equation(self, eqn):
         if eqn.op is DRAW:
             raise NotNative("draws are made in order")
+        if eqn.op in SCANS:
+            raise NotNative(f"{eqn.op.name} is made in order")
         with self.code.often((trips(eqn.attrs) or UNKNOWN) if eqn.op is LOOP else 1):
             super().equation(eqn)
 
@@ -82,16 +85,13 @@ class BlockRegion(RegionEmitter):
             self.code.once(lambda: emit_scatter(self.code, eqn, cell, indices, updates))
             cell.written()
 
-    def computed(self, eqn, t, xs, cell):
+    def computed(self, eqn, t, xs):
         if eqn.op is DOT and t.size * product_length(eqn) > self.PRODUCT:
             raise NotNative(f"a product of {t.size * product_length(eqn)} multiplications a trip")
         if not t.shape:
             return Register(t, self.total(eqn, t, xs))
         element = COMPUTED[eqn.op](self, eqn, *xs)
-        if cell is None or any(cell in x.reads for x in xs):
-            cell = self.scratch(t)
-        else:
-            self.before_store({cell})
+        cell = self.own_cell(eqn.results[0], xs)
         self.flush()
         put = lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index))
         self.over(t.shape, put)

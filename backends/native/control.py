@@ -15,6 +15,7 @@ from .early_exit import status_asked, status_within
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .loop_bounds import bound_carried
+from .scans import SCANS
 from .scatter import SCATTERS
 from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
@@ -270,4 +271,8 @@ def copy(func):
     return build.finish(out)
 
 
-REGIONS = {loop: (emit_loop, carried_from), cond: (emit_cond, chosen_from), draw: (emit_draw, drawn_state)}
+# op -> (its code, the operand that a result of it is made of in place, or None)
+REGIONS = {
+    loop: (emit_loop, carried_from), cond: (emit_cond, chosen_from), draw: (emit_draw, drawn_state),
+    **{op: (emit, lambda x: None) for op, emit in SCANS.items()},
+}  # fmt: skip

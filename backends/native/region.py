@@ -144,7 +144,7 @@ class RegionEmitter(Writes):
             self.env[r] = self.surrounded(eqn, r.type, *xs)
             return
         if eqn.op in COMPUTED:
-            self.env[r] = self.computed(eqn, r.type, xs, cell)
+            self.env[r] = self.computed(eqn, r.type, xs)
             return
         made = self.form(eqn, r.type, xs)
         made.place = self.code.place
@@ -209,7 +209,7 @@ class RegionEmitter(Writes):
             self.flush()
         return Elements(self.code).get(x, index)
 
-    def computed(self, eqn, t, xs, cell):
+    def computed(self, eqn, t, xs):
         """A reduction, a product or a search: a register, or an array."""
         if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > self.largest_product(eqn):
             raise NotNative(
@@ -218,10 +218,7 @@ class RegionEmitter(Writes):
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
-        if cell is None or any(cell in x.reads for x in xs):
-            cell = self.scratch(t)
-        else:
-            self.before_store({cell})
+        cell = self.own_cell(eqn.results[0], xs)
         self.flush()
         rows = row_by_row(eqn, xs)
         if rows is not None:
@@ -291,10 +288,10 @@ class RegionEmitter(Writes):
 
     def shared_over(self, shape, cost, body):
         """`over`, by threads where that pays; body: works on memory of its index alone; cost: of all of it."""
-        rows, *rest = shape
-        if self.block is not None or not is_shared(self.nest, rows, cost // rows):
+        if not shape or self.block is not None or not is_shared(self.nest, shape[0], cost // shape[0]):
             self.over(shape, body)
             return
+        rows, *rest = shape
         inner = lambda t: self.over(rest, lambda index: body((IndexForm.of(t), *index))) or ()
         share_range(self.nest, rows, cost // rows, lambda low, high: self.code.count_up(low, high, inner))
 
@@ -334,6 +331,14 @@ class RegionEmitter(Writes):
     def scratch(self, t):
         cell = self.nest.scratch(t)
         self.own.add(cell)
+        return cell
+
+    def own_cell(self, r, xs, others=()):
+        """Where a result is to be that is computed now, of xs, beside results in other cells."""
+        cell = self.home.get(r)
+        if cell is None or cell in others or any(cell in x.reads for x in xs):
+            return self.scratch(r.type)
+        self.before_store({cell})
         return cell
 
     def materialised(self, x):

@@ -30,6 +30,7 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, reshape, transpose
 from ...ir.ops.transcendental import exp, log
 from ...ir.ops.window import highest_of, lowest_of
+from .by_nest import by_nest
 from .neutral import without_signs
 from .platforms import by_platform
 from .table import XLA
@@ -221,15 +222,15 @@ def dear(x):
     return False
 
 
-def arg_extreme(search, extreme):
-    """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place
-    (benchmarks/kernels/reductions.py)."""
+def arg_extreme(op, search, extreme):
+    """XLA's argmax is slow on the CPU: machine code is quicker, and over long axes it is to find the extreme, then its
+    first place (benchmarks/kernels/reductions.py)."""
     def run(x, *, axis, dtype):
         if x.dtype == bool:
             other = lambda x: run(x.astype(np.uint8), axis=axis, dtype=dtype)
             return by_platform(x, cpu=lambda x: first(x, axis, dtype, search is lax.argmax), default=other)
         direct = lambda x: search(x, axis, dtype)
-        if x.dtype.kind != "f" or not LONG <= x.shape[axis] < 2**31:
+        if x.size < LONG:
             return direct(x)
 
         def two_passes(x):
@@ -237,7 +238,9 @@ def arg_extreme(search, extreme):
             index = lax.broadcasted_iota(np.int32, x.shape, axis)
             return lax.reduce_min(jnp.where(hit, index, np.int32(x.shape[axis])), (axis,)).astype(dtype)
 
-        return by_platform(x, cpu=two_passes, default=direct)
+        other = two_passes if x.dtype.kind == "f" and LONG <= x.shape[axis] < 2**31 else direct
+        nest = lambda x: by_nest(op, [x], {"axis": axis, "dtype": dtype}, lambda x: (other(x),))[0]
+        return by_platform(x, cpu=nest, default=direct)
 
     return run
 
@@ -258,14 +261,15 @@ def first(x, axis, dtype, wanted):
     return lax.select(some, place, lax.full_like(place, 0)).astype(dtype)
 
 
-def running(combine, tree, start):
-    """XLA's prefix sums are trees; on the CPU the plain loop is quicker and rounds as NumPy does
+def running(op, combine, tree, start):
+    """XLA's prefix sums are trees; on the CPU machine code, or else the plain loop, is quicker and rounds as NumPy does
     (benchmarks/kernels/reductions.py)."""
     def run(x, *, axis, reverse):
         if x.dtype == bool:
             return run(x.astype(np.uint8), axis=axis, reverse=reverse).astype(bool)
+        attrs = {"axis": axis, "reverse": reverse}
         whole = lambda x: tree(x, axis, reverse)
-        if x.shape[axis] < LONG or not x.size:
+        if x.size < LONG:
             return whole(x)
 
         def loop(x):
@@ -280,7 +284,9 @@ def running(combine, tree, start):
                 lax.scan(step, first, rows, reverse=reverse, unroll=1 if first.size >= ROW else 8)[1], 0, axis
             )
 
-        return by_platform(x, cpu=loop, default=whole)
+        other = loop if x.shape[axis] >= LONG else whole
+        nest = lambda x: by_nest(op, [x], attrs, lambda x: (other(x),))[0]
+        return by_platform(x, cpu=nest, default=whole)
 
     return run
 
@@ -327,7 +333,9 @@ def recurrent(a, b, *, axis, reverse):
         return jnp.moveaxis(jnp.concatenate([ys, end] if reverse else [end, ys]), 0, axis)
 
     pairs = lambda one, other: (one[0] * other[0], one[1] * other[0] + other[1])
-    return by_platform(a, b, cpu=loop, default=lambda a, b: lax.associative_scan(pairs, (a, b), reverse, axis)[1])
+    attrs = {"axis": axis, "reverse": reverse}
+    nest = lambda a, b: by_nest(recurrence, [a, b], attrs, lambda a, b: (loop(a, b),))[0]
+    return by_platform(a, b, cpu=nest, default=lambda a, b: lax.associative_scan(pairs, (a, b), reverse, axis)[1])
 
 
 # fmt: off
@@ -369,8 +377,8 @@ TREES = {
 }
 XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
-    argmax:        arg_extreme(lax.argmax, reduce_max),
-    argmin:        arg_extreme(lax.argmin, reduce_min),
-    **{op: running(combine, TREES[op], start) for op, (combine, start) in SCANS.items()},
+    argmax:        arg_extreme(argmax, lax.argmax, reduce_max),
+    argmin:        arg_extreme(argmin, lax.argmin, reduce_min),
+    **{op: running(op, combine, TREES[op], start) for op, (combine, start) in SCANS.items()},
     recurrence:    recurrent,
 })

@@ -1,6 +1,7 @@
 """XLA lowering of sorting."""
 
 import jax
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
@@ -8,6 +9,7 @@ from ...ir.ops.sorting import sort, top_k
 from .. import native
 from ..target import per_platform
 from . import radix_sort
+from .by_nest import by_nest
 from .lower import lower
 from .table import XLA
 
@@ -15,6 +17,8 @@ from .table import XLA
 def stable_sort(*xs, axis, num_keys, stable):
     """Ties stay as they came, whether that was asked for or not, so the order is the same everywhere."""
     by_comparing = lambda *xs: tuple(lax.sort(xs, axis, is_stable=True, num_keys=num_keys))
+    if xs[0].dtype == bool and num_keys == 1 < len(xs) and xs[0].size:
+        return per_platform(*xs, cpu=lambda *xs: by_bools(xs, axis, by_comparing), default=by_comparing)
     if num_keys > 1 or not jax.config.jax_enable_x64 or not radix_sort.fits(xs[0].shape, axis, xs[0].dtype):
         return by_comparing(*xs)
     rows = jnp.moveaxis(xs[0], axis, -1).shape
@@ -34,6 +38,14 @@ def stable_sort(*xs, axis, num_keys, stable):
 
     run.defjvp(lambda primals, tangents: jax.jvp(by_comparing, primals, tangents))  # digits have no derivative
     return run(*xs)
+
+
+def by_bools(xs, axis, other):
+    """Those of False, then those of True."""
+    falses = jnp.sum(~xs[0], axis, keepdims=True, dtype=np.int64)
+    key = lax.broadcasted_iota(np.int64, xs[0].shape, axis) >= falses
+    attrs = {"axis": axis, "num_keys": 1, "stable": True}
+    return key, *by_nest(sort, xs, attrs, lambda *xs: other(*xs)[1:], first=1)
 
 
 def greatest(x, *, k, dtype):

@@ -14,6 +14,9 @@ from wengert.benchmarks.timing import interleave, table
 from wengert.ir.ops.reduction import argmax, cumsum, reduce_max, reduce_sum
 
 SHAPES = [
+    ((64,), 0),
+    ((128,), 0),
+    ((300,), 0),
     ((1000,), 0),
     ((100_000,), 0),
     ((1_000_000,), 0),

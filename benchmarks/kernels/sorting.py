@@ -37,6 +37,7 @@ def main():
         for carried in (False, True):
             out.append(measure("f64", rng.standard_normal(shape), axis, carried))
     out += [measure("i64 below 1000", rng.integers(0, 1000, 100_000), 0, carried) for carried in (False, True)]
+    out += [measure("bool", rng.random(shape) < 0.5, axis, True) for shape, axis in SHAPES]
     table(out, [
         "op", "numpy us", "stable us", "lax us", "wengert us", "numpy/wengert", "stable/wengert", "lax/wengert",
     ])
