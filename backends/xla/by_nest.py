@@ -1,7 +1,6 @@
 """One op as machine code within a program of XLA's: what goes along an axis in order, of which XLA's CPU compiler makes
 trees, or calls of a function for each pair."""
 
-import contextlib
 import functools
 
 import jax.numpy as jnp
@@ -18,10 +17,12 @@ def by_nest(op, xs, attrs, other, first=0):
     `other(*xs)` elsewhere."""
     types = tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in xs])
     body = alone(op, types, tuple(attrs.items()), first)
-    zeros = [jnp.zeros(r.type.shape, r.type.dtype) for r in body.results]
-    through_lax = lambda *given: other(*given[: len(xs)])
-    with native.asked(0) if native.allowed() else contextlib.nullcontext():
-        made = native.lowered(loop, [*xs, *zeros], one_trip(body, len(zeros)), through_lax)
+    attrs, results = one_trip(body, len(body.results)), [r.type for r in body.results]
+    if not native.allowed() or native.taken(loop, [*types, *results], attrs, 0)[0] is None:
+        return other(*xs)
+    with native.asked(0):
+        zeros = [jnp.zeros(t.shape, t.dtype) for t in results]
+        made = native.lowered(loop, [*xs, *zeros], attrs, lambda *given: other(*given[: len(xs)]))
     return other(*xs) if made is None else tuple(made)
 
 

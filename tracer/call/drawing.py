@@ -11,6 +11,7 @@ from ...backends.xla import compile_times, dispatch
 from ..common import events
 from ..guards.draw_sources import put_back, states
 from ..program import autotune
+from ..program.specialisation import Unfit
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SideExit, Undecided, missing_way
 from ..values import status
@@ -100,6 +101,8 @@ class DrawingCalls:
                     dispatch.wait(raw)
                     version.first_seconds = time.perf_counter() - start
                     version.compile_seconds = version.compile_seconds or max(compile_times.compiled_at() - start, 0.0)
+            except Unfit as why:
+                return again(str(why))
             except BaseException:
                 put_back(before)
                 draws.leave_raised(env)

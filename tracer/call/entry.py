@@ -334,6 +334,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         """The raw results for arguments and inputs."""
         if forked.Process.forked:
             return backend_choice.without_xla(here, everything)
+        here.refuse_unfit(everything)
         with dispatch.wide():
             try:
                 raw = here.call(*everything) if self.compiled.device is None else self.on_device(here, everything)

@@ -3,12 +3,13 @@
 from ...backends import forked
 from ...backends.xla import dispatch
 from ..common.errors import Untold
+from ..program.specialisation import Unfit
 from ..program.specialisation_set import SpecialisationSet
 from . import baseline
 from .dynamic import NewShape
 from .fallback import Refused
 
-UNANSWERED = (Refused, Untold, NewShape, forked.Forked)  # say that no program answers a call
+UNANSWERED = (Refused, Untold, Unfit, NewShape, forked.Forked)  # say that no program answers a call
 
 
 class Instead:

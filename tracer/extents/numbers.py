@@ -14,6 +14,7 @@ from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
 from ..common.errors import message
 from ..common.frames import locate
+from ..values import gathering
 from ..values.array import Traced, TracedScalar, bring
 from ..values.ranges import affine, drift, interval
 from ..values.storage import current_trace
@@ -148,19 +149,29 @@ def require(ok, error, text, value=None, words=None):
         current_trace().check(ok, error, text, value, words=words)
 
 
-def out_of_bounds(ok, index, length, axis):
-    """That an index lies on an axis of so many elements, or the call raises what NumPy says; a program quotes one
-    number."""
-    form, given = "index {} is out of bounds for axis {} with size {}", [index, length]
+def require_said(ok, error, form, given, vague):
+    """`require`, where NumPy says numbers: `form` with them in place of each `{}`. A program quotes one that it alone
+    knows; of more plain Python says them, and the program `vague`."""
     traced = [x for x in given if not isinstance(x, int)]
     if len(traced) < 2:
-        text = form.format(*("{}" if x in traced else x for x in (index, axis, length)))
-        require(ok, IndexError, message(text, locate()), *traced)
+        text = form.format(*("{}" if x in traced else x for x in given))
+        require(ok, error, message(text, locate()), *traced)
         return
-    given = [TracedScalar(x, int) for x in given]
-    text = "index out of bounds for an axis whose length the data decides"
-    say = lambda: TracedText(lambda i, n: form.format(i, axis, n), given, form)
-    require(ok, IndexError, message(text, locate()), words=say)
+    scalars = [TracedScalar(x, int) for x in given]
+    require(ok, error, message(vague, locate()), words=lambda: TracedText(form.format, scalars, form))
+
+
+def out_of_bounds(ok, index, length, axis):
+    """That an index lies on an axis of so many elements, or the call raises what NumPy says."""
+    form = f"index {{}} is out of bounds for axis {axis} with size {{}}"
+    vague = "index out of bounds for an axis whose length the data decides"
+    require_said(ok, IndexError, form, [index, length], vague)
+
+
+def misfit(ok, mask, length, axis):
+    """That a mask of so many bools lies on an axis of as many elements, or the call raises what NumPy says."""
+    vague = "boolean index did not match an axis whose length the data decides"
+    require_said(ok, IndexError, gathering.misfit("{}", "{}", axis), [length, mask], vague)
 
 
 def part_of(count, length, room):

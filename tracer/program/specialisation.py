@@ -21,6 +21,10 @@ from . import relied
 from .check_weakening import decided
 
 
+class Unfit(Exception):
+    """Why plain Python has a call before its program has done anything: arrays are not as the program takes them."""
+
+
 class Specialisation:
     """One trace: the function as captured and as compiled, and what explain() tells of it."""
 
@@ -128,20 +132,8 @@ class Specialisation:
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         status = self.status(raw)
-        if not relied.unchanged(leaves, captured.relied):
-            return again(
-                "an array is read-only, a view of another or shares memory with one, which the program asks, and was "
-                "not taken to be"
-            )
-        if not all(leaves[i].flags.writeable for i in captured.writes):
-            return again("an argument that is written is read-only")
-        if captured.writes and overlapping(leaves, captured):
-            return again("an argument that is written shares memory with another array")
-        if any(
-            isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned)
-            for x in map(leaves.__getitem__, captured.layout)
-        ):
-            return again("an argument is not in row-major order, which decides what is a view of it")
+        if (why := self.unfit(leaves)) is not None:
+            return again(why)
         if status:
             check, error = failure(captured.checks, status)
             if (isinstance(error, REFUSALS) or not check.told) and not self.effects:
@@ -164,6 +156,25 @@ class Specialisation:
         result, stored = result
         store_all(captured.stores, stored)
         return result
+
+    def unfit(self, leaves):
+        """Why arrays of a call are not as the program takes them, beyond their types, in words; None where they are."""
+        captured = self.captured
+        if not relied.unchanged(leaves, captured.relied):
+            return (
+                "an array is read-only, a view of another or shares memory with one, which the program asks, and was "
+                "not taken to be"
+            )
+        if not all(leaves[i].flags.writeable for i in captured.writes):
+            return "an argument that is written is read-only"
+        if captured.writes and overlapping(leaves, captured):
+            return "an argument that is written shares memory with another array"
+        if any(
+            isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned)
+            for x in map(leaves.__getitem__, captured.layout)
+        ):
+            return "an argument is not in row-major order, which decides what is a view of it"
+        return None
 
     def status(self, raw):
         """0, or what tells which check failed, once all has happened."""

@@ -11,6 +11,7 @@ from ..guards import guard
 from ..guards.outside import gathered
 from ..rules import rules
 from . import trap
+from .specialisation import Unfit
 from .trace_tree import Tree, Trees, Untraced
 
 
@@ -89,6 +90,14 @@ class SpecialisationSet:
     def version(self, types):
         """The trace for the types of arguments and inputs; of several between which data chooses, any."""
         return next((v for v in self.versions if v.fits(types)), None)
+
+    def refuse_unfit(self, everything):
+        """`Unfit` for arguments and inputs that a program of theirs would find unfit only when it has acted: printed,
+        or called Python."""
+        for version in self.versions:
+            if version.effects and version.fits([type_of(x) for x in everything]):
+                if (why := version.unfit([everything[place] for place in version.places])) is not None:
+                    raise Unfit(why)
 
     def version_of(self, leaves):
         types = tuple([type_of(x) for x in leaves])

@@ -356,3 +356,30 @@ def test_junk_does_not_spoil_gradients():
 def test_random_programs(seed):
     result = random_extents.outcome(seed)
     assert result == "agree" or result.startswith("refused"), result
+
+
+def test_a_condition_of_another_length():
+    """np.compress and np.extract choose places, which a longer condition may hold too."""
+    functions = [lambda x, y: np.compress(y > 0, x[x > 0]), lambda x, y: np.extract(y > 0, x[x > 0]), lambda x, y: x[x > 0].compress(y > 0),
+                 lambda x, y: np.compress((y > 0)[y > -5], x), lambda x, y: np.compress(y[y > -5] > 0, x[x > 0])]  # fmt: skip
+    for f in functions:
+        run = jit(f)
+        for y in ([1, -1, -1], [-1, 1, -1], [1, 1, 1], [-1, -1, 1], [1, 1], [1], [1, -1, -1, -9, -9]):
+            x, y = np.array([1.0, -1.0, 2.0]), np.array(y, float)
+            try:
+                want = f(x, y)
+            except IndexError as error:
+                with pytest.raises(IndexError) as raised:
+                    run(x, y)
+                assert str(raised.value) == str(error)
+            else:
+                np.testing.assert_array_equal(run(x, y), want)
+
+
+def test_words_of_a_mask_that_does_not_fit():
+    for f in (lambda x, y: x[x > 0][y > 0], lambda x, y: x[(y > 0)[y > -5]], lambda x, y: x[x > 0][y[y > -5] > 0]):
+        with pytest.raises(IndexError) as plain:
+            f(np.array([1.0, -1.0, 2.0]), np.array([1.0, -9.0, 1.0, 1.0, 1.0]))
+        with pytest.raises(IndexError) as raised:
+            jit(f)(np.array([1.0, -1.0, 2.0]), np.array([1.0, -9.0, 1.0, 1.0, 1.0]))
+        assert str(raised.value) == str(plain.value)

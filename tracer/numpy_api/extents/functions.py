@@ -300,9 +300,11 @@ def argwhere(a):
 def compress(condition, a, axis=None, out=None):
     x = a if axis is not None else np.ravel(a)
     axis = normalize_axis_index(axis or 0, x.ndim)
-    n = np.shape(condition)[0] if not isinstance(condition, BoundedArray) else None
-    if n is not None and n < x.shape[axis]:
+    known = not isinstance(condition, BoundedArray) and (type(x) is not BoundedArray or x.extents[axis] is None)
+    if known and (n := np.shape(condition)[0]) < x.shape[axis]:
         x = x[(*(WHOLE,) * axis, slice(0, n))]
+    if not known:  # it may be longer, if nothing beyond is chosen
+        condition = flatnonzero(condition if type(condition) is BoundedArray else handle(condition))
     return stored("compress", getitem(x, (*(WHOLE,) * axis, condition)), out)
 
 
@@ -311,7 +313,7 @@ BoundedArray.methods["compress"] = lambda x, condition, axis=None, out=None: com
 
 @handles(np.extract)
 def extract(condition, arr):
-    return getitem(np.ravel(arr), np.not_equal(np.ravel(condition), 0))
+    return compress(np.not_equal(np.ravel(condition), 0), np.ravel(arr))
 
 
 for _f, _run in ((np.nonzero, nonzero), (np.flatnonzero, flatnonzero), (np.argwhere, argwhere)):
