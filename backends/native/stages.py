@@ -212,14 +212,21 @@ def stands_alone(eqn):
 @functools.lru_cache(4096)
 def one_nest(op, operands, attrs, sized):
     """sized: whether it is one of several samples, which is all that the answer hangs on beside these."""
-    build = Builder("alone")
+    return callable_nest(*alone(op, operands, attrs)) is not None
+
+
+@functools.lru_cache(256)
+def alone(op, operands, attrs, first=0):
+    """(types of what it takes, attributes) of a loop of one trip whose one equation is an op, which leaves its results
+    from the first-th on. operands: types and Lits; attrs: items."""
+    build = Builder(op.name)
     with build:
         build.param(COUNTER)
         given = [build.param(x) if not isinstance(x, Lit) else x for x in operands]
         out = op(*given, **dict(attrs))
-        results = out if op.multiple else (out,)
+        results = out[first:] if op.multiple else (out,)
         for r in results:
             build.param(r.type)
         body = build.finish(results)
     types = [*(x for x in operands if not isinstance(x, Lit)), *(r.type for r in results)]
-    return callable_nest(types, one_trip(body, len(results))) is not None
+    return types, one_trip(body, len(results))

@@ -10,12 +10,10 @@ from op_cases import ULPS, close, draw
 from wengert import grad, jit
 from wengert.backends import native
 from wengert.backends.native.scans import SCANS
-from wengert.backends.native.stages import one_trip
+from wengert.backends.native.stages import alone
 from wengert.backends.xla import XLA, lower
-from wengert.backends.xla.by_nest import alone
-from wengert.ir.core import Builder
 from wengert.ir.ops import OPS
-from wengert.ir.ops.control import loop
+from wengert.ir.ops.control import loop, region
 from wengert.ir.types import type_of
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
@@ -33,14 +31,11 @@ DTYPES = "f8", "f4", "i8", "i4", "i1", "u1", "u8", "c16", "?"
 
 def in_nest(op, operands, attrs):
     """The results of an op, which has to be a nest."""
-    body = alone(op, tuple(map(type_of, operands)), tuple(attrs.items()), 0)
-    build = Builder("alone")
-    with build:
-        params = [build.param(type_of(x)) for x in (*operands, *(np.zeros(r.type.shape, r.type.dtype) for r in body.results))]
-        out = loop(*params, **one_trip(body, len(body.results)))
-    log = []
+    types, attrs = alone(op, tuple(map(type_of, operands)), tuple(attrs.items()))
+    func, log = region(lambda *xs: loop(*xs, **attrs), types, "alone"), []
+    zeros = [np.zeros(t.shape, t.dtype) for t in types[len(operands) :]]
     with native.asked(0, log):
-        made = jax.jit(lambda *xs: lower(build.finish(out), xs))(*operands, *(np.zeros(r.type.shape, r.type.dtype) for r in body.results))
+        made = jax.jit(lambda *xs: lower(func, xs))(*operands, *zeros)
     assert [why for _, why in log] == [None]
     return [np.asarray(x) for x in made]
 
