@@ -23,13 +23,13 @@ UNCOMPARED = {
     **dict.fromkeys(("solve", "tridiagonal_solve", "cholesky", "lu", "qr", "eigh", "eigvalsh", "eig", "eigvals", "svd"), CALLS),
     **dict.fromkeys(("cond", "loop", "map", "apart"), REGIONS),
     **dict.fromkeys(("host", "external", "pointwise"), ELSEWHERE),
+    "recurrence": "machine code is called, or a loop, whose body XLA counts once",
 }
 OTHERWISE = {  # op -> why its operations are others than those that XLA counts
     **dict.fromkeys(("argmax", "argmin", "reduce_window_argmax", "reduce_window_argmin"), INDEX),
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), SCAN),
     **dict.fromkeys(("sort", "top_k"), ORDER),
     "fft": TEXTBOOK,
-    "recurrence": "XLA runs it as a loop, whose body it counts once",
     "reduce_sum": "a short sum is padded to whole vectors",
     "reduce_max": "the same",
     "reduce_min": "the same",

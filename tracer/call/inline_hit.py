@@ -72,8 +72,8 @@ class Hit:
         here, k = self.here, self.k
         lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
         again = f"return callee(entry_{k}.run, {', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
-        acts = any(v.effects for v in self.versions)  # whether it finds arrays unfit is asked before
-        if acts or here.straight and all(v.engine for v in self.versions) or any(map(is_deferred, self.versions)):
+        asked = any(v.asks_first for v in self.versions)
+        if asked or here.straight and all(v.engine for v in self.versions) or any(map(is_deferred, self.versions)):
             return [*lead, *self.in_cells([again])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
             self.call = here.call.program

@@ -157,6 +157,11 @@ class Specialisation:
         store_all(captured.stores, stored)
         return result
 
+    @property
+    def asks_first(self):
+        """Whether it acts on the world - prints, calls Python - and may find arrays unfit: it is asked before."""
+        return self.effects and bool(self.captured.relied or self.captured.writes or self.captured.layout)
+
     def unfit(self, leaves):
         """Why arrays of a call are not as the program takes them, beyond their types, in words; None where they are."""
         captured = self.captured

@@ -92,10 +92,9 @@ class SpecialisationSet:
         return next((v for v in self.versions if v.fits(types)), None)
 
     def refuse_unfit(self, everything):
-        """`Unfit` for arguments and inputs that a program of theirs would find unfit only when it has acted: printed,
-        or called Python."""
+        """`Unfit` for arguments and inputs that a program of theirs would find unfit only when it has acted."""
         for version in self.versions:
-            if version.effects and version.fits([type_of(x) for x in everything]):
+            if version.asks_first and version.fits([type_of(x) for x in everything]):
                 if (why := version.unfit([everything[place] for place in version.places])) is not None:
                     raise Unfit(why)
 
