@@ -1,6 +1,7 @@
 """One op as machine code within a program of XLA's: what goes along an axis in order, of which XLA's CPU compiler makes
 trees, or calls of a function for each pair."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -12,7 +13,10 @@ from ..native.stages import alone
 
 def by_nest(op, xs, attrs, other, first=0):
     """The results of `op(*xs, **attrs)` from the first-th on, as a tuple: by machine code where that pays, by
-    `other(*xs)` elsewhere."""
+    `other(*xs)` elsewhere. So where there are several devices: arrays may be spread over them, and XLA would gather
+    them for what it does not know."""
+    if jax.device_count() > 1:
+        return other(*xs)
     operands = tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in xs])
     types, attrs = alone(op, operands, tuple(attrs.items()), first)
     if not native.allowed() or native.taken(loop, types, attrs, 0)[0] is None:
