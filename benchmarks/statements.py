@@ -50,7 +50,7 @@ def first_calls(call, seconds):
 
 
 def contestants(name, given, text, device):
-    """(the other, a program of ours), as calls of a list of arguments that are done when they return."""
+    """(the other, ours, the compiled function): the first two are done when they return."""
     run = jit(function_of(name, given, text))
     if not device:
         return function_of(name, given, text), run, run

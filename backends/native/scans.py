@@ -2,13 +2,12 @@
 
 Each element follows from the one before, so what comes before an element is kept: in a register where the axis is the
 last one; otherwise in the result, whose rows are gone over whole, so that neighbours are read and LLVM makes vectors.
-Numbers are taken in one by one from the first, as NumPy does, so sums round as its do. Bools have two places in their
+Numbers are taken in one by one from the first, so sums round as NumPy's do. Bools have two places in their
 order, False and True: counted once, each is put where those before it end (a stable partition).
 """
 
 from ...ir.ops import OPS
 from .code import IndexForm, llvm_type
-from .complex import rule_for
 from .elements import Elements, offset
 from .reduce import combined
 from .values import Memory, NotNative
@@ -16,9 +15,8 @@ from .values import Memory, NotNative
 COUNT = "i64"
 TAKEN_IN = {
     OPS["cumsum"]: combined("add"), OPS["cumprod"]: combined("mul"), OPS["cummax"]: combined("maximum"),
-    OPS["cummin"]: combined("minimum"),
+    OPS["cummin"]: combined("minimum"), OPS["recurrence"]: combined("add"),
 }  # fmt: skip
-RECURRENCE, SORT = OPS["recurrence"], OPS["sort"]
 
 
 def emit_scan(region, eqn):
@@ -35,10 +33,9 @@ def emit_scan(region, eqn):
         return (*index[:axis], place, *index[axis:])
 
     def taken_in(index, sofar):
-        if eqn.op is RECURRENCE:
-            factor = Elements(code).get(factors[0], index)
-            sofar = rule_for(OPS["mul"], d, d)(code, d, d, factor, sofar)
-        return TAKEN_IN.get(eqn.op, combined("add"))(code, d, sofar, Elements(code).get(x, index))
+        for factor in factors:
+            sofar = combined("mul")(code, d, Elements(code).get(factor, index), sofar)
+        return TAKEN_IN[eqn.op](code, d, sofar, Elements(code).get(x, index))
 
     def put(index, value):
         code.store(cell.pointer, d, offset(shape, index), value)
@@ -76,10 +73,10 @@ def emit_order(region, eqn):
     key = region.read(eqn.operands[0])
     key = key if isinstance(key, Memory) else region.materialised(key)
     xs = [key, *(region.read(x) for x in eqn.operands[1:])]
-    read = [k for k, r in enumerate(eqn.results) if region.uses.get(r)]
     cells = {}
-    for k in read:
-        cells[k] = region.own_cell(eqn.results[k], xs, cells.values())
+    for k, r in enumerate(eqn.results):
+        if region.uses.get(r):
+            cells[k] = region.own_cell(r, xs, cells.values())
     region.flush()
 
     def row(index):
@@ -108,4 +105,4 @@ def emit_order(region, eqn):
     return [Memory(r.type, cells[k]) if k in cells else xs[k] for k, r in enumerate(eqn.results)]
 
 
-SCANS = {**dict.fromkeys((*TAKEN_IN, RECURRENCE), emit_scan), SORT: emit_order}
+SCANS = {**dict.fromkeys(TAKEN_IN, emit_scan), OPS["sort"]: emit_order}

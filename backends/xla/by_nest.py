@@ -12,7 +12,7 @@ from ..native.stages import alone
 
 
 def by_nest(op, xs, attrs, other, first=0):
-    """The results of `op(*xs, **attrs)` from the first-th on, as a tuple: by machine code where that pays, by
+    """What `op(*xs, **attrs)` gives, of several results those from the first-th on: by machine code where that pays, by
     `other(*xs)` elsewhere. So where there are several devices: arrays may be spread over them, and XLA would gather
     them for what it does not know."""
     if jax.device_count() > 1:
@@ -21,7 +21,12 @@ def by_nest(op, xs, attrs, other, first=0):
     types, attrs = alone(op, operands, tuple(attrs.items()), first)
     if not native.allowed() or native.taken(loop, types, attrs, 0)[0] is None:
         return other(*xs)
+
+    def through_lax(*given):
+        found = other(*given[: len(xs)])
+        return found if op.multiple else (found,)
+
     with native.asked(0):
         zeros = [jnp.zeros(t.shape, t.dtype) for t in types[len(xs) :]]
-        made = native.lowered(loop, [*xs, *zeros], attrs, lambda *given: other(*given[: len(xs)]))
-    return other(*xs) if made is None else tuple(made)
+        made = native.lowered(loop, [*xs, *zeros], attrs, through_lax)
+    return other(*xs) if made is None else tuple(made) if op.multiple else made[0]

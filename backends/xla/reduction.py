@@ -239,7 +239,7 @@ def arg_extreme(op, search, extreme):
             return lax.reduce_min(jnp.where(hit, index, np.int32(x.shape[axis])), (axis,)).astype(dtype)
 
         other = two_passes if x.dtype.kind == "f" and LONG <= x.shape[axis] < 2**31 else direct
-        nest = lambda x: by_nest(op, [x], {"axis": axis, "dtype": dtype}, lambda x: (other(x),))[0]
+        nest = lambda x: by_nest(op, [x], {"axis": axis, "dtype": dtype}, other)
         return by_platform(x, cpu=nest, default=direct)
 
     return run
@@ -267,7 +267,6 @@ def running(op, combine, tree, start):
     def run(x, *, axis, reverse):
         if x.dtype == bool:
             return run(x.astype(np.uint8), axis=axis, reverse=reverse).astype(bool)
-        attrs = {"axis": axis, "reverse": reverse}
         whole = lambda x: tree(x, axis, reverse)
         if x.size < LONG:
             return whole(x)
@@ -285,7 +284,7 @@ def running(op, combine, tree, start):
             )
 
         other = loop if x.shape[axis] >= LONG else whole
-        nest = lambda x: by_nest(op, [x], attrs, lambda x: (other(x),))[0]
+        nest = lambda x: by_nest(op, [x], {"axis": axis, "reverse": reverse}, other)
         return by_platform(x, cpu=nest, default=whole)
 
     return run
@@ -333,8 +332,7 @@ def recurrent(a, b, *, axis, reverse):
         return jnp.moveaxis(jnp.concatenate([ys, end] if reverse else [end, ys]), 0, axis)
 
     pairs = lambda one, other: (one[0] * other[0], one[1] * other[0] + other[1])
-    attrs = {"axis": axis, "reverse": reverse}
-    nest = lambda a, b: by_nest(recurrence, [a, b], attrs, lambda a, b: (loop(a, b),))[0]
+    nest = lambda a, b: by_nest(recurrence, [a, b], {"axis": axis, "reverse": reverse}, loop)
     return by_platform(a, b, cpu=nest, default=lambda a, b: lax.associative_scan(pairs, (a, b), reverse, axis)[1])
 
 

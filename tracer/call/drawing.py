@@ -90,7 +90,7 @@ class DrawingCalls:
 
             if not draws.fit(env):
                 return again("a random generator has another bit generator than when the function was traced")
-            start = time.perf_counter()
+            start, unfit = time.perf_counter(), None
             try:
                 everything = [*leaves, *here.gather(env, number)]
                 agree_on(self, here, version, everything)
@@ -102,13 +102,15 @@ class DrawingCalls:
                     version.first_seconds = time.perf_counter() - start
                     version.compile_seconds = version.compile_seconds or max(compile_times.compiled_at() - start, 0.0)
             except Unfit as why:
-                return again(str(why))
+                unfit = str(why)
             except BaseException:
                 put_back(before)
                 draws.leave_raised(env)
                 raise
             finally:
                 draws.environments.pop(number, None)
+            if unfit is not None:  # here: an exception of the user's has nothing to do with ours
+                return again(unfit)
             made = len(draws.list)
             if failed:
                 check = version.captured.checks[status.check_number(failed) - 1]

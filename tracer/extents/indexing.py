@@ -18,7 +18,7 @@ from ..values.promote import read
 from ..values.texts import TracedText
 from .align import aligned_operands, inside, mask_extent, moved, shape_and_extents, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
-from .numbers import bounded, compare, either, misfit, negated, number, operand, out_of_bounds, part_of, require
+from .numbers import bounded, compare, either, negated, number, operand, out_of_bounds, part_of, require, require_fit
 from .windows import WHOLE, element, expanded, is_traced_slice, view
 
 select = OPS["select"]
@@ -150,8 +150,7 @@ class BoundedSelection:
         value, own = (mask.array.value, mask.extents) if type(mask) is BoundedArray else (mask.value, (None,) * depth)
         for d, (n, extent) in enumerate(zip(places, here)):
             have, want = mask.shape[d], n if extent is None else extent.length
-            have, want = number(have), number(want)
-            misfit(compare("eq", have, want), have, want, axis + d)
+            require_fit(number(have), number(want), axis + d)
             value = moved(value, d, own[d], n, extent)
             meant = inside(extent, n)
             if meant is not True:
@@ -208,8 +207,7 @@ def partly(x, key):
     for k in full:
         new = k is None or type(k) is Places and k.n is None
         if type(k) is Places and not new:
-            have, want = number(k.n), number(x.shape[axis])
-            misfit(compare("eq", have, want), have, want, axis)
+            require_fit(number(k.n), number(x.shape[axis]), axis)
         window.append(None if new else k if isinstance(k, slice) else WHOLE)
         rest.append(WHOLE if k is None or isinstance(k, slice) else k.index if type(k) is Places else k)
         axis += not new

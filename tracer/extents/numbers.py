@@ -168,10 +168,11 @@ def out_of_bounds(ok, index, length, axis):
     require_said(ok, IndexError, form, [index, length], vague)
 
 
-def misfit(ok, mask, length, axis):
+def require_fit(mask, length, axis):
     """That a mask of so many bools lies on an axis of as many elements, or the call raises what NumPy says."""
     vague = "boolean index did not match an axis whose length the data decides"
-    require_said(ok, IndexError, gathering.misfit("{}", "{}", axis), [length, mask], vague)
+    form = gathering.misfit("{}", "{}", axis)
+    require_said(compare("eq", mask, length), IndexError, form, [length, mask], vague)
 
 
 def part_of(count, length, room):

@@ -89,7 +89,7 @@ def outcome(run, arrays, say, capsys, caplog):
     try:
         out = run(x, y, say)
     except Exception as error:
-        out = f"{type(error).__name__}: {error}"
+        out = f"{type(error).__name__}: {error}, while {error.__context__!r} was handled"
     said = [r.getMessage() for r in caplog.records if r.name == "acts"]
     return repr((out, x, y, np.random.rand())), capsys.readouterr().out, said
 

@@ -304,7 +304,7 @@ def compress(condition, a, axis=None, out=None):
     if known and (n := np.shape(condition)[0]) < x.shape[axis]:
         x = x[(*(WHOLE,) * axis, slice(0, n))]
     if not known:  # it may be longer, if nothing beyond is chosen
-        condition = flatnonzero(condition if type(condition) is BoundedArray else handle(condition))
+        condition = np.flatnonzero(condition)
     return stored("compress", getitem(x, (*(WHOLE,) * axis, condition)), out)
 
 
