@@ -31,7 +31,7 @@ def shared():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_random_nests_give_what_one_thread_gives(shared, seed):
-    for k in range(10):
+    for k in range(2):  # some seven seconds each; the rest is a sweep
         what = outcome(100 * seed + k)
         assert not what.startswith("differs"), what
     assert shared

@@ -17,12 +17,13 @@ from ..regions import (
     array_object_results,
     array_objects,
     frame,
+    growing,
     hooks,
     jax_arrays,
     library,
     objects,
 )
-from ..regions.branch import ASKED
+from ..regions.branch import ASKED, GROWN
 from ..regions.convert import CELL, FALLBACK
 from ..values import elements, identity, texts
 from ..values.array import Traced, TracedArray, TracedScalar, shape_told
@@ -88,6 +89,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
 )
 CELLS = (  # (a cell that code of a lower module reads, what it holds)
     (ASKED, objects.asked),
+    (GROWN, growing.grown_by_choice),
     (FALLBACK, frame.hooked),
     (CELL, hooks.NAMESPACE),
 )

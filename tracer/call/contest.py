@@ -26,6 +26,7 @@ WARM = 2  # bound: compiled calls that are not counted: caches fill in the first
 BETTER = 0.95  # bound: share of the compiled time that plain Python may take: what is alike stays compiled
 HOPELESS = 2.0  # bound: times the compiled time, from which plain Python is tried no more
 STEP = 2e-6  # bound: seconds that plain Python needs for what became an equation
+OF_NUMBERS = 2e-7  # bound: likewise where that takes and gives numbers alone
 MOST = 8.0  # bound: times the compiled time that plain Python may be expected to take, so that it is tried at all
 ONCE = 5e-3  # bound: seconds that it may be expected to take likewise: a trace takes longer
 SHORT = 1e-4  # bound: seconds that do not matter a few times
@@ -195,7 +196,8 @@ def expected(func, times=1):
         trips = {"loop": "trips", "map": "size"}.get(eqn.op.name)
         inner = times * (eqn.attrs[trips] or 1) if trips else times
         moved = sum(map(backend_choice.nbytes, eqn.results)) / backend_choice.BANDWIDTH
-        spent[instruction(eqn), eqn.op] += times * (STEP + moved)
+        step = STEP if any(x.type.shape for x in (*eqn.operands, *eqn.results)) else OF_NUMBERS
+        spent[instruction(eqn), eqn.op] += times * (step + moved)
         inside += sum(expected(region, inner) for region in eqn.regions())
     most = {}
     for (place, _), seconds in spent.items():

@@ -258,6 +258,8 @@ def content_restorer(x):
     names = dict(names) if type(names) is dict else None
     members = [(n, own(x, n)) for n in slots(type(x))]
     elements = np.asarray(x).copy() if isinstance(x, np.ndarray) and x.flags.writeable else None
+    hidden = np.ma.getmaskarray(x).copy() if isinstance(x, np.ma.MaskedArray) else None
+    written = (x.getvalue(), x.tell()) if isinstance(x, io.StringIO | io.BytesIO) and not x.closed else None
 
     def put_back():
         for name, value in members:
@@ -266,7 +268,14 @@ def content_restorer(x):
             elif own(x, name) is not EMPTY:
                 object.__delattr__(x, name)
         if elements is not None:
-            np.asarray(x)[...] = elements
+            give_back(x, elements)
+        if hidden is not None:
+            x.mask = hidden
+        if written is not None:
+            x.seek(0)
+            x.truncate()
+            x.write(written[0])
+            x.seek(written[1])
         if isinstance(x, list):
             list.__setitem__(x, slice(None), held)
         elif isinstance(x, bytearray | array.array):
@@ -283,3 +292,14 @@ def content_restorer(x):
             vars(x).update(names)
 
     return put_back
+
+
+def give_back(array, elements):
+    """Give an array the elements, shape and dtype that it had."""
+    plain = array.view(np.ndarray)
+    if plain.dtype != elements.dtype or plain.shape != elements.shape:
+        if array.size * array.dtype.itemsize != elements.nbytes:
+            array.resize(elements.size, refcheck=False)
+        array.dtype, array.shape = elements.dtype, elements.shape
+        plain = array.view(np.ndarray)
+    plain[...] = elements

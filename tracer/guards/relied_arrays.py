@@ -13,6 +13,7 @@ from ..common.frames import locate
 from . import isolation
 from .effects import Original
 from .guard import alike
+from .object_contents import give_back
 
 RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
 
@@ -90,6 +91,4 @@ class ReliedArrays:
     def restore(self):
         """Put back what they held."""
         for array, held, _ in self.changed():
-            if array.dtype != held.dtype or array.shape != held.shape:
-                array.dtype, array.shape = held.dtype, held.shape
-            array[...] = held
+            give_back(array, held)

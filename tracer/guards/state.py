@@ -91,6 +91,12 @@ CONTAINERS = (list, dict, set, collections.deque)
 SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)
 
 
+OWN_COPY = (
+    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on a copy: "
+    "a = a.copy()."
+)
+
+
 def items(container):
     return list(container.items()) if isinstance(container, dict) else list(container)
 
@@ -122,9 +128,11 @@ class RegionEffects:
 
     def __init__(self, trial=False, choice=False):
         self.choice = choice
-        self.grower = None  # who takes what the body appends to lists from outside it
+        self.grower = None  # who takes what the body, of a loop, appends to lists from outside it
+        self.keeper = None  # likewise, of a choice, where no loop does
         self.spoiled = False  # whether a trial trip appends to such a list, so that it may not be kept
         self.trial, self.saved = trial, {}  # id -> (container, its items before)
+        self.held = {}  # id -> (another object that Python holds, a function that puts back what it held)
         self.owned = {}  # id -> an object made inside, kept alive
         self.heap = {}  # Slot -> its value before the first store inside
         self.cells = frozenset()  # ids of the cells of the variables that the body shares with its function
@@ -245,6 +253,21 @@ def refuse_change(owner, what, hint=None):
         )
 
 
+def change_held(x, put_back):
+    """An object that Python itself holds has been changed. No region can carry that, so it is put back, but for those
+    made inside; a trial trip keeps what it held. put_back: a function that gives it that."""
+    for region in regions():
+        if id(x) in region.owned:
+            return
+        if region.trial:
+            region.held.setdefault(id(x), (x, put_back))
+            continue
+        put_back()
+        what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+        text = f"{what} that the trace does not own is changed, inside a loop or branch that is captured as a whole"
+        raise CannotRoll(message(text, locate(), OWN_COPY if isinstance(x, np.ndarray) else "Change it outside."))
+
+
 def before_change(owner, what, hint=None):
     """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds
     is kept."""
@@ -290,7 +313,10 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value, store=put):
-    if not isinstance(owner, Traced | Flags) and type(owner) is not np.ndarray:
+    if isinstance(owner, np.ndarray):
+        if inside():
+            refuse_change(owner, f"{key} of an array that the trace does not own is set", OWN_COPY)
+    elif not isinstance(owner, Traced | Flags):
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     store(owner, key, value)
     space = current_trace().root.outside.space_of(owner, key) if current_trace() is not None else None

@@ -77,7 +77,7 @@ def where_only(test, act):
     known = decided(test)
     if known is None:
         with capturing(test):
-            either_way(test, act, lambda: None, (), (), ())
+            either_way(test, act, lambda: None, (), (), {})
     elif known:
         act()
 

@@ -120,8 +120,12 @@ def extend(held, owner, values):
 
 @answers_for(METHODS, "pop")
 def pop(held, owner, at=-1):
-    if at != -1 or held.head or held.form.has_arrays or isinstance(at, TracedScalar):
+    if at != -1 or isinstance(at, TracedScalar):
         raise held.refuse("gives away an item other than its last")
+    if held.head:
+        raise held.refuse("gives away an item, which may be one that it began with, of another kind")
+    if held.form.has_arrays:
+        raise held.refuse("gives away an array")
     return (popping(owner) or held.pop)()
 
 

@@ -297,8 +297,8 @@ class BoundedList:
             self.fill(int(count.value))
             return
         if made is not None:
-            self.choice = made.numbers.setdefault(count, len(made.numbers))
-            if self.choice in made.wanted:
+            self.choice = made.numbered(count, locate())
+            if self.choice in made.wanted or made.is_often(self.choice):
                 self.fill(contents(count))
                 return
         reason = f"{self.name}, a list of which data decide how long it is, is used as a whole"

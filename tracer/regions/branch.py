@@ -12,7 +12,7 @@ from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..rewriter.sites import SITES
 from ..values.array import Traced
-from ..values.capturing import captured_or_taken
+from ..values.capturing import captured_or_taken, may_be_by_value
 from ..values.poison import Poison
 from ..values.speculate import by_value
 from ..values.storage import current_trace
@@ -26,6 +26,7 @@ from .variant_phis import refuse_other_orders
 from .variants import narrow, narrowing
 
 ASKED = types.CellType()  # how the truth of an object is asked for; filled by `hooks`
+GROWN = types.CellType()  # how a choice is captured whose sides append to lists; likewise
 
 
 def decided(test):
@@ -57,7 +58,7 @@ def branch(test, body, orelse, rest, number):
     other = lambda: run_rest(orelse() if orelse is not None else None, rest, number)
     test = truth(test)
     then, other = narrowing(named, test.value, True, then), narrowing(named, test.value, False, other)
-    both = lambda: either_way(test, then, other, slots, site.after, watched(named))
+    both = lambda: either_way(test, then, other, slots, site.after, named)
     return checked_completion(captured_or_taken(test, both, lambda known: then() if known else other()), site)
 
 
@@ -78,7 +79,7 @@ def run_rest(code, rest, number, live=None):
     if known is not None:
         return rest() if known else gone
     after = site.after if live is None else live
-    both = lambda: either_way(falls, rest, lambda: gone, slots, after, watched(named))
+    both = lambda: either_way(falls, rest, lambda: gone, slots, after, named)
     return captured_or_taken(falls, both, lambda known: rest() if known else gone)
 
 
@@ -116,19 +117,29 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     test = truth(test)
     a, b = narrowing(named, test.value, True, a), narrowing(named, test.value, False, b)
     simple = ANY if straight else None if slots else TRUTHS
-    both = lambda: either_way(test, a, b, slots, live, watched(named), simple=simple).value
+    both = lambda: either_way(test, a, b, slots, live, named, simple=simple).value
     return captured_or_taken(test, both, lambda known: body() if known else orelse())
 
 
 # -- both ways -------------------------------------------------------------------------------------
 
 
-def either_way(test, then, other, slots, live, held, simple=None):
-    """Capture two bodies, of which data chooses one, and merge all they leave -> how they ended, merged."""
+def either_way(test, then, other, slots, live, named, simple=None):
+    """Capture two bodies, of which data chooses one, and merge all they leave -> how they ended, merged. named: name ->
+    Slot of the variables that they share with their function."""
+    captured = lambda keeper=None: captured_sides(test, then, other, slots, live, watched(named), simple, keeper)
+    if may_be_by_value():
+        return captured()  # what is refused is taken by value
+    return GROWN.cell_contents(locate(), named, captured)
+
+
+def captured_sides(test, then, other, slots, live, held, simple, keeper):
+    """Likewise. held: containers that variables hold; keeper: who takes what the bodies append to lists, or None."""
     test = truth(test)
     condition = test.value
     where = locate()
-    a, b = ran("then", then, slots, held, (condition, True)), ran("otherwise", other, slots, held, (condition, False))
+    a = ran("then", then, slots, held, (condition, True), keeper)
+    b = ran("otherwise", other, slots, held, (condition, False), keeper)
     if a.raised and b.raised and is_alike(a.raised, b.raised):
         raise a.raised
     if simple and not (a.thrown or b.thrown):
@@ -181,13 +192,14 @@ def merged(joint, a, b, condition, where, slots, live):
     return code(out)
 
 
-def ran(name, body, slots, held, side):
+def ran(name, body, slots, held, side, keeper):
     """One side run, `side` is (test, what it is there). Where Python raises in it, the program raises when data takes
     that side, behind what it does before."""
     raised = None
 
     def ending():
         nonlocal raised
+        current_trace().region.keeper = keeper
         try:
             return body()
         except StopIteration:

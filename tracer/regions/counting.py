@@ -79,7 +79,11 @@ class CountedList:
             exactly = UNSETTLED  # a pass that knew less than those before has found that data decide
         most = self.tally if self.tally is None or self.most is None else max(self.tally, self.most)
         if (most, exactly) != (self.most, self.exactly):
-            raise CountsIn(CountedList(self.owner, self.form, self.name, most, exactly), self.growing)
+            raise self.again(most, exactly)
+
+    def again(self, most, exactly=None):
+        """What begins the capture again with this known."""
+        return CountsIn(CountedList(self.owner, self.form, self.name, most, exactly), self.growing)
 
     def counted(self):
         """How many items the loop appends, if the numbers of the trips decide that."""
@@ -91,6 +95,8 @@ class CountedList:
             raise refused(self.name, "gets items of several forms")
         times, mask = self.weight()
         self.tally = None if times is None or self.tally is None else self.tally + times
+        if self.growing.turns is None and None not in (self.tally, self.most) and self.tally > self.most:
+            raise self.again(2 * self.tally)  # outside of loops the count may be known, and shows that there is no room
         self.masks.append(mask)
         self.store.put(value)
 
@@ -100,7 +106,7 @@ class CountedList:
         times, tests = 1, []
         for region in regions():
             grower = region.grower
-            if grower is self.growing:
+            if self.growing in (grower, region.keeper):
                 break
             if grower is not None:
                 times = None if times is None or grower.most is None else times * grower.most

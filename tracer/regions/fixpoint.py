@@ -167,7 +167,7 @@ class Roll:
                 lambda: None,
                 self.slots,
                 self.site.middle | self.site.head,
-                self.loop.held,
+                self.loop.named,
             )
 
     def emitted(self, run):

@@ -1,9 +1,10 @@
 """What earlier visits of a trace to a loop found, so that loops within loops are not settled anew in every pass of
-those around them.
+those around them, nor by each attempt at a trace that makes one more choice by value.
 
 A visit that captured the loop leaves what it carried, for the next to begin with; if that visit finds that
 any of it is not carried there, it begins again with nothing. A loop that several visits could not
-capture in any shape is written out at once by those that follow.
+capture in any shape is written out at once by those that follow, and so is one that several attempts at the trace
+could not for one and the same reason.
 """
 
 from ..common import pytree
@@ -11,7 +12,8 @@ from ..values.array import TracedArray
 from ..values.storage import Storage, current_trace
 from . import merge
 
-HOPELESS = 4  # visits that captured a loop in no shape
+HOPELESS = 4  # bound: visits that captured a loop in no shape
+STUCK = 2  # bound: attempts at a trace, one after the other, that captured it in none for the same reason
 
 
 def key(slot):
@@ -69,10 +71,21 @@ def stays(leaf, value, memory):
 
 
 def hopeless(loop):
-    return loop.memory.get("failed", 0) >= HOPELESS
+    if loop.memory.get("failed", 0) >= HOPELESS:
+        return True
+    made = current_trace().root.choices
+    reason, attempts = ("", ()) if made is None else made.stuck.get(loop.place, ("", ()))
+    if len(attempts) < STUCK:
+        return False
+    loop.memory["reason"] = reason
+    return True
 
 
 def failed(loop, reason):
     """Note that a loop is written out."""
     loop.memory["failed"] = loop.memory.get("failed", 0) + 1
     loop.memory["reason"] = reason
+    made = current_trace().root.choices
+    if made is not None:
+        before, attempts = made.stuck.get(loop.place, ("", ()))
+        made.stuck[loop.place] = reason, {*(attempts if before == reason else ()), made.attempt}

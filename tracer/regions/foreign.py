@@ -101,7 +101,7 @@ def otherwise(f):
         given = (f.__self__,) if type(f) is types.MethodType else ()
         return functools.partial(convert(decorated_by), *(cell.cell_contents for cell in f.__closure__), *given)
     found = judged(f)
-    if found in (PURE, UNKNOWN):
+    if found in (PURE, UNKNOWN) or isinstance(getattr(f, "__self__", None), BUFFERS):
         held = holding(f)
         if held is not None:
             return functools.partial(of_one_thing, held, f)

@@ -13,7 +13,6 @@ from ..common import pytree
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate, variable_name
 from ..guards import state
-from ..guards.container_phis import refuse_change_of_phi
 from ..rewriter.completion import CONTINUES, FALLS, Completion
 from ..values.array import TracedScalar
 from ..values.poison import USES, Poison
@@ -28,6 +27,7 @@ from .lengthening import Lengthened, begin_as_before, prove, remember_growth, un
 from .rows import RowMemory
 from .sized_calls import tell_items
 from .stand_ins import Counting
+from .takers import outermost, spoil, taker
 from .variants import that_is_there
 
 ONWARD = (AppendsTo, GivenUp)  # of what a loop may not be captured for, what a loop around has to know
@@ -146,6 +146,7 @@ class Growing:
         self.turns, self.most = turns, turns if most is None else most  # most: how many turns there are at most
         self.outer, self.lists, self.counts = current_trace(), {}, {}
         self.k, self.roll, self.tries, self.left = None, None, 0, False
+        self.named = {}  # name -> Slot of the variables in which the lists may be
 
     def know(self, grown):
         """Begin again with a list known -> whether that is news."""
@@ -195,6 +196,16 @@ class Growing:
             g.end_turn(code, k, self.roll)
         return code
 
+    def once(self, both):
+        """Capture the two sides of a choice, and keep what they append."""
+        for g in self.lists.values():
+            g.begin_turn()
+        with self.hidden():
+            code = both(self)
+        for g in self.lists.values():
+            g.end_turn(code, None, self.roll)
+        return code
+
     def answered(self, test):
         """What the test of a `while` says after a turn."""
         with self.hidden():
@@ -209,7 +220,7 @@ class Growing:
         for x, _ in held:
             x[:] = [Hidden("a list that a captured loop appends to, or stores into, is used in it")]
         shown = {id(g.owner): GrownList(g) for g in self.appended()}
-        slots = [s for s in self.roll.loop.named.values() if id(s.get()) in shown]
+        slots = [s for s in self.named.values() if id(s.get()) in shown]
         for slot in slots:
             slot.set(shown[id(slot.get())])
         try:
@@ -250,6 +261,7 @@ class Growing:
 def grown_in(loop, growing, make, trip):
     """Capture a loop, again with what it grows as that is found -> how it ended. make: a turn -> the Roll of it."""
     begin_as_before(growing, loop)
+    growing.named = loop.named
     while True:
         loop.growing = growing.changed
         growing.roll = make(lambda counter: growing.turn(trip, TracedScalar(counter, int)))
@@ -257,9 +269,7 @@ def grown_in(loop, growing, make, trip):
         try:
             code = growing.roll.emit()
         except AppendsTo as found:
-            if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
-                undo(growing)
-                raise found.outward() from None
+            know_or_raise(growing, found)
             continue
         except BaseException as error:
             found = undo(growing)
@@ -278,50 +288,30 @@ def grown_in(loop, growing, make, trip):
             raise UnsupportedError(str(error)) from error
 
 
-def taker(owner):
-    """(who takes what is appended to a list in the region that is run, whether data decide if it comes to that); (None,
-    False) where the list takes it itself.
-
-    Where data decide, the outermost loop does, else the innermost.
-    """
-    refuse_change_of_phi(owner)
-    inner = outer = None
-    between = chosen = tentative = False
-    for region in state.regions():
-        if id(owner) in region.owned:
-            break
-        if region.trial:
-            tentative = True
-        elif region.grower is not None:
-            if type(region.grower.lists.get(id(owner))) is CountedList:
-                return region.grower, True
-            inner, outer, chosen = inner or region.grower, region.grower, chosen or between
-        else:
-            between = True
-    if tentative and (chosen or between):
-        raise GivenUp("a trial trip appends to a list where data decide")
-    return (outer if chosen else inner), chosen
+def know_or_raise(growing, found):
+    """Know a list that turns out to grow, or tell who else has to."""
+    if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
+        undo(growing)
+        raise found.outward() from None
 
 
-def outermost(owner):
-    """The outermost loop in which a list is not made."""
-    found = None
-    for region in state.regions():
-        if id(owner) in region.owned:
-            break
-        if region.trial:
-            raise GivenUp("a trial trip appends to a list where data decide")
-        found = region.grower or found
-    return found
+class Sides:
+    """The two sides of a choice, as a Growing takes the turns of a loop: data decide whether either comes."""
+
+    turns = None
 
 
-def spoil(owner):
-    """Note in the trial trips being run that what they append to a list is for the loop around them to keep."""
-    for region in state.regions():
-        if not region.trial:
-            return
-        region.spoiled = True
-        region.save(owner)
+def grown_by_choice(place, named, both):
+    """Capture both sides of a choice, again with the lists that they append to as these are found -> how they ended.
+    named: name -> Slot of the variables that they share with their function; both: a Growing that takes what they
+    append -> how they ended."""
+    growing = Growing(("choice", place), None, 1)
+    growing.roll, growing.named = Sides, named
+    while True:
+        try:
+            return growing.finish(growing.once(both))
+        except AppendsTo as found:
+            know_or_raise(growing, found)
 
 
 def appending(owner):

@@ -221,8 +221,7 @@ def set_item(value, owner, key):
                     f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that "
                     "the trace does not own",
                     locate(),
-                    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on "
-                    "a copy: a = a.copy().",
+                    state.OWN_COPY,
                 )
             )
         owner[key] = value

@@ -13,7 +13,8 @@ from .comprehensions import item_of_series
 from .container_changes import GROWS, before_change
 from .convert import convert
 from .counting import CountedList, CountsIn
-from .growing import appending, gone_through, list_behind, outermost, shown_whole, taker
+from .growing import appending, gone_through, list_behind, shown_whole
+from .takers import outermost, taker
 
 
 def extending(owner):

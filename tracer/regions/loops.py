@@ -95,7 +95,8 @@ class LoopCapture:
     def __init__(self, body, site, number, named):
         self.body, self.site, self.number, self.named = body, site, number, named
         trace = current_trace()
-        self.memory = trace.root.sites.setdefault(visited(number), {}) if trace is not None else {}
+        self.place = visited(number)
+        self.memory = trace.root.sites.setdefault(self.place, {}) if trace is not None else {}
         self.slots = [named[n] for n in sorted(site.names) if n in named]
         self.held = watched(named)
         self.growing = ()  # the ids of lists that it changes
@@ -143,7 +144,7 @@ class LoopCapture:
     def unless_left(self, goes, onward, gone):
         """`onward()` where data decide that the loop goes on, else it has ended as `gone` says."""
         after = self.site.middle | self.site.head
-        both = lambda: either_way(goes, onward, lambda: gone, self.slots, after, self.held)
+        both = lambda: either_way(goes, onward, lambda: gone, self.slots, after, self.named)
         return captured_or_taken(goes, both, lambda known: onward() if known else gone)
 
     def probe(self, trip):
@@ -342,7 +343,7 @@ class While(LoopCapture):
                 trip = functools.partial(self.after, onward)
                 try:
                     return either_way(
-                        going, trip, no_more_trips, self.slots, self.site.middle | self.site.head, self.held
+                        going, trip, no_more_trips, self.slots, self.site.middle | self.site.head, self.named
                     )
                 except ONWARD:
                     raise

@@ -22,7 +22,8 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
-from ..guards.state import TRANSPARENT, own_new
+from ..guards.state import TRANSPARENT, inside, own_new
+from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.asked import asking
@@ -42,6 +43,7 @@ from .growing import gone_through, list_behind, require_shown
 from .handed import called as plainly
 from .handed import handed, relied
 from .handlers import trying
+from .held_objects import call_held
 from .keys import member, members
 from .sized_calls import with_sizes_seen
 from .special import looked_up
@@ -219,7 +221,13 @@ def called(f):
         return globals_of(sys._getframe(1).f_globals)
     made = called_there(f, trace)
     made = functools.partial(made_new, made, f.__name__) if makes_new(f) else made
+    made = functools.partial(call_held, made, f) if inside() and not has_hooks(made) else made
     return made if asking() is None else with_sizes_seen(f, made)
+
+
+def has_hooks(f):
+    """Whether a function is one that is captured: what it changes is seen in it."""
+    return type(f) is types.FunctionType and HOOK in f.__code__.co_freevars
 
 
 OF_PYTHON = (list, dict, set, frozenset, str, bytes, types.ModuleType, np.ndarray, np.generic, Traced)

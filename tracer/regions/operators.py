@@ -14,7 +14,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
-from ..guards.state import CONTAINERS, TRANSPARENT, own_new
+from ..guards.state import CONTAINERS, TRANSPARENT, inside, own_new
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.object_phi import kind_of_object
@@ -31,6 +31,7 @@ from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
 from .handlers import SIGNALS, trying
+from .held_objects import call_held, is_held
 from .jax_arrays import is_rebound, of_operator
 from .jax_calls import owned
 from .keys import KEEPING, is_among, member
@@ -174,6 +175,8 @@ def inplace(plain, name, otherwise):
             return otherwise(a, b)
         if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:
             return changed_in_place(plain, name, a, b)
+        if is_held(kind) and inside():
+            return call_held(functools.partial(handed, plain) if hasattr(kind, name) else otherwise, plain, a, b)
         if kind in OWN:
             return plain(a, b) if type(b) in OWN else plain(a, b) if hasattr(kind, name) else otherwise(a, b)
         own = special(kind, name)

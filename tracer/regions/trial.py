@@ -28,3 +28,5 @@ class Trial(Run):
     def put_back(self):
         for container, had in self.trace.region.saved.values():
             restore(container, had)
+        for _, restorer in reversed(self.trace.region.held.values()):  # of two views the first knows what was before
+            restorer()

@@ -8,6 +8,7 @@ ask for, and finds the other choices of the kind: so many choices cost a few tra
 import contextlib
 
 from ..common.errors import LeakError, WengertError
+from ..common.frames import locate
 from .speculate import BEGUN, ByValue, choices, predicate
 from .storage import current_trace
 
@@ -33,15 +34,30 @@ def capturing(test):
         made.open = before
 
 
+def may_be_by_value():
+    """Whether the present choice, or one around it, can be: none can within what is captured to be derived or
+    batched."""
+    trace = current_trace()
+    while trace.parent is not None and trace.region is not None:
+        trace = trace.parent
+    return trace.parent is None and trace.choices is not None
+
+
 def captured_or_taken(test, both, one):
     """`both()`, in which a choice is captured. Once others have turned out to be choices by value, so does this one in
-    the place, if it is one, and `one(truth)` is taken: a trace that begins again anyway finds them all."""
+    the place, if it is one, and `one(truth)` is taken: a trace that begins again anyway finds them all. Where the same
+    line has turned out to be one time and again, it is taken at once."""
     made = choices()
-    if made is None or made.begun < BEGUN:
+    if made is None:
+        return both()
+    value = predicate(test)
+    number = made.numbered(value, locate())
+    if made.begun < BEGUN:
         with capturing(test):
             return both()
-    value = predicate(test)
-    number = made.numbers.setdefault(value, len(made.numbers))
+    if made.is_often(number):
+        made.wanted.add(number)
+        return one(made.truth(value))
     taken = len(made.taken)
     try:
         with capturing(test):

@@ -10,6 +10,7 @@ raises `ByValue`, and the trace begins again with this one choice made by value.
 outermost trace can be: those in loops are made many times, those in derivatives for values that are not there.
 """
 
+import collections
 import contextlib
 
 import numpy as np
@@ -79,13 +80,18 @@ class Speculation:
         self.wanted = set(self.given)  # the numbers of the choices made by value
         self.sized = False  # whether data were to be a size, or to say how often a loop runs
         self.begun = BEGUN if path else 0  # how often a choice that was captured had to be made by value after all
+        self.often = collections.Counter()  # instruction of the user's -> how often its choice had to be
+        self.attempt = 0
+        self.stuck = {}  # place of a loop -> (why it was captured in no shape, the attempts in which it was not)
         if any(type(number) is tuple for number in self.given):
             self.wanted.add(ARGUMENTS)
         self.begin()
 
     def begin(self):
         """A trace starts, or starts again."""
+        self.attempt += 1
         self.numbers = {}  # predicate -> number of the choice
+        self.lines = {}  # number of a choice -> the instruction of the user's at which it is made
         self.taken = []
         self.keyed = 0  # how many numbers of the program were to be keys of a dict or members of a set
         # (how many choices had been made, where, whether that could wait) when the program first acts on the world
@@ -133,9 +139,21 @@ class Speculation:
         self.taken.append(Assumed(RAISES, None, locate()))
         current_trace().fail(Assumption, str(len(self.taken) - 1))
 
+    def numbered(self, value, where):
+        """The number of a choice that may have to be made by value. where: the Source at which it is made."""
+        number = self.numbers.setdefault(value, len(self.numbers))
+        self.lines[number] = where and (where.code, where.lasti)
+        return number
+
+    def is_often(self, number):
+        """Whether the choice that its instruction makes had to be made by value time and again."""
+        return self.often[self.lines[number]] >= BEGUN
+
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
         self.again, self.begun = True, self.begun + (type(number) is int)
+        if (line := self.lines.get(number)) is not None:
+            self.often[line] += 1
         if number == ARGUMENTS:  # from where on the choices have other numbers
             self.given, self.wanted = {}, {k for k in self.wanted if type(k) is not int}
         self.wanted.add(number)
