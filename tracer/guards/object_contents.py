@@ -249,6 +249,12 @@ def laid_open(x):
 BASES_OF_ITEMS = (collections.OrderedDict, dict, list, set, collections.deque)
 
 
+def is_restorable(x):
+    """Whether `content_restorer` gives an object back all that it may hold."""
+    known = isinstance(x, (np.ndarray, *BUFFERS, *BASES_OF_ITEMS, io.StringIO, io.BytesIO))
+    return known or type(own(x, "__dict__")) is dict or bool(slots(type(x)))
+
+
 def content_restorer(x):
     """A function that gives an object the items and attributes back that it has now."""
     base = next((kind for kind in BASES_OF_ITEMS if isinstance(x, kind)), None)  # whose own methods a subclass may hide

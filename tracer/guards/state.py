@@ -3,6 +3,7 @@
 
 import collections
 import functools
+import types
 
 import numpy as np
 
@@ -313,10 +314,11 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value, store=put):
-    if isinstance(owner, np.ndarray):
-        if inside():
-            refuse_change(owner, f"{key} of an array that the trace does not own is set", OWN_COPY)
-    elif not isinstance(owner, Traced | Flags):
+    plain = isinstance(owner, np.ndarray)
+    if inside() and (plain or key[:2] != "__" and type(of_class(type(owner), key)) is types.GetSetDescriptorType):
+        # what code of C is given, which takes no traced value where two ways meet
+        refuse_change(owner, f"{key} of a {type(owner).__name__} that the trace does not own is set")
+    if not plain and not isinstance(owner, Traced | Flags):
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     store(owner, key, value)
     space = current_trace().root.outside.space_of(owner, key) if current_trace() is not None else None

@@ -14,9 +14,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import PART, internal, locate
 from ..common.origin import is_user
 from ..guards import isolation
-from ..guards.context_managers import (
-    stream_of,
-)
+from ..guards.context_managers import is_own, stream_of
 from ..guards.purity import COUNTS, place_of
 from ..values.array import WEAK_DTYPES, Traced, TracedScalar
 from ..values.storage import current_trace
@@ -69,6 +67,9 @@ def act(f, /, *args, **kwargs):
     refuse_within(trace, place[1].rpartition(".")[2] or place[1])
     isolation.refuse(f"it calls {name_of(f)}()")
     for x in (*args, *kwargs.values()):
+        if isinstance(x, io.StringIO | io.BytesIO) and is_own(x):
+            text = f"{name_of(f)}(), which the running program calls, is given a buffer that the function makes"
+            raise UnsupportedError(message(text, locate(), "Pass the buffer as an argument."))
         trace.root.outside.pin(x)
     if place[0] not in QUIET:
         trace.root.outside.acted = f"{name_of(f)}()"

@@ -47,6 +47,7 @@ from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
 from .handlers import finishing, handled, trying, unwinding
+from .held_objects import has_own_store, store_unseen
 from .importing import imported, importing
 from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
@@ -249,7 +250,7 @@ def set_attribute(value, owner, key):
         owner.fail()
     found = None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
     if found is None:
-        put(owner, key, value)
+        (store_unseen if has_own_store(kind) else put)(owner, key, value)
     elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
         state.set_attribute(owner, key, value, setattr)
     else:

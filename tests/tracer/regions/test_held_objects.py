@@ -1,6 +1,8 @@
 """What Python itself holds while tracing - plain arrays, buffers, files in memory - changed in regions: as often as Python does, or refused."""
 
 import array
+import collections
+import decimal
 import functools
 import hashlib
 import io
@@ -34,6 +36,8 @@ KINDS = {
     "file": (lambda: io.StringIO("ab\ncd"), """
         H.write('x')|H.truncate(1)|H.seek(0)|H.writelines(['p', 'q'])|print('x', file=H)|H.readline()|H.close()"""),
     "binary": (lambda: io.BytesIO(b"ab"), "H.write(b'x')|H.truncate(1)|H.seek(1)|H.read()|H.getbuffer()[0] = 5"),
+    "mapping": (lambda: collections.UserDict(a=1), "H.update(a=5)|H['a'] = 2|H.pop('a')|H.clear()|H.setdefault('b', 3)"),
+    "context": (lambda: decimal.Context(prec=5), "H.prec = 2|H.divide(decimal.Decimal(1), decimal.Decimal(3))|H.rounding = decimal.ROUND_UP"),
     "digest": (lambda: hashlib.sha1(b"a"), "H.update(b'x')"),
 }  # fmt: skip
 BODIES = {
@@ -78,7 +82,7 @@ ALL = [(kind, statement, body) for kind, statement in CASES for body in BODIES]
 @pytest.mark.parametrize("kind, statement, body", [pytest.param(*c, marks=[pytest.mark.slow] * (k % 3 > 0)) for k, c in enumerate(ALL)])
 def test_changes_happen_as_often_as_in_python(kind, statement, body, falling_back):
     make = KINDS[kind][0]
-    modules = {"np": np, "array": array, "io": io, "operator": operator, "struct": struct, "functools": functools}
+    modules = {"np": np, "array": array, "io": io, "operator": operator, "struct": struct, "functools": functools, "decimal": decimal}
     space = {**modules, "MAKE": make, "shown": shown}
     f = function(BODIES[body].format(statement), space)
     compiled = jit(f)
