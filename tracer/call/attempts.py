@@ -125,6 +125,9 @@ class Attempts:
         version = Specialisation(
             captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken)
         )
+        if version.unsure and version.effects and self.falls_back():
+            text = "which of several arrays a result is may only be found once the function has acted on the world"
+            raise UnsupportedError(message(text, None, "Act behind the call, or return copies: return x.copy()."))
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version

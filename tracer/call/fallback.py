@@ -314,7 +314,7 @@ def told(name, error):
     """The text of the warning."""
     return (
         f"{name} ran as plain Python, uncompiled: {error}\n"
-        f"  Every such call does; jit({name}, whole=True) raises this as an error instead."
+        f"  Every such call does; jit({name.partition(',')[0]}, whole=True) raises this as an error instead."
     )
 
 

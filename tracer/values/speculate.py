@@ -26,6 +26,7 @@ from .storage import around_regions, current_trace
 
 LONGEST = 256  # assumptions of one trace
 BEGUN = 2  # bound: times that a trace begins again for one choice, until it looks for all others of the kind
+OFTEN = 4  # bound: times that the choice which one instruction makes has to be made by value, until it is at once
 SIZES = "sizes"  # among what is wanted by value: how often loops run
 LATER = "later"  # likewise: that acts on the world wait until all choices by value have been made
 RAISES = -1  # stands for the number of a choice where a call raises before it is made
@@ -147,7 +148,7 @@ class Speculation:
 
     def is_often(self, number):
         """Whether the choice that its instruction makes had to be made by value time and again."""
-        return self.often[self.lines[number]] >= BEGUN
+        return self.often[self.lines[number]] >= OFTEN
 
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""

@@ -103,3 +103,22 @@ def test_as_in_plain_python(function, how, capsys, caplog):
         for arrays in (*order, order[0]):
             want = outcome(function, arrays, SAID[how], capsys, caplog)
             assert outcome(run, arrays, SAID[how], capsys, caplog) == want, (order, arrays)
+
+
+def test_which_of_several_arrays_a_result_is_may_not_be_found_behind_an_act(capsys, falling_back):
+    def turned(a, b):
+        for k in range(len(a)):
+            if a[k] > 0:
+                a, b = b[::-1], a
+        print("said")
+        return a, b
+
+    a, b = np.array([1.0, -2.0, 3.0]), np.array([-1.0, 2.0, 3.0])
+    compiled = jit(turned)
+    for x, y in ((a, b), (b, a), (a, a[::-1].copy())):
+        got = compiled(x, y)
+        assert capsys.readouterr().out == "said\n"
+        want = turned(x, y)
+        capsys.readouterr()
+        assert [u.tolist() for u in got] == [u.tolist() for u in want]
+        assert [np.shares_memory(u, x) for u in got] == [np.shares_memory(u, x) for u in want]
