@@ -1,6 +1,6 @@
-"""Random programs of lists that grow under tests of data, outside of loops and within, for transforms that make no choice by value.
+"""Random programs of lists that grow under tests of data, outside of loops and within.
 
-`vmap` of each is compared with its rows in plain Python, and `grad` with differences.
+`jit` and `vmap` of each are compared with its rows in plain Python, and `grad`, which makes no choice by value, with differences.
 """
 
 import linecache
@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 
-from wengert import grad, vmap
+from wengert import grad, jit, vmap
 from wengert.tracer.common.errors import WengertError
 
 TESTS = ("x[{i}] > {c}", "x[{i}] * x[{j}] > {c}", "x[{i}] > {c} and x[{j}] < 1.0", "s > {c}", "len({l}) > 1", "not {l}")
@@ -77,6 +77,10 @@ def run(seed, report=None):
         rows = np.array([f(x) for x in xs])
     except Exception:
         return None
+    compiled = jit(f, whole=False)
+    for x, row in zip(xs, rows):
+        if not np.isclose(got := compiled(x), row, rtol=1e-9):
+            return f"jit at {x}: {got} for {row}\n{made.text}"
     try:
         batch = vmap(f)(xs)
         if not np.allclose(batch, rows, rtol=1e-9):

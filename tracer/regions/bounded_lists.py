@@ -260,7 +260,9 @@ class BoundedList:
             found = BoundedArray(whole, (SpanExtent(0, numbers.traced(self.number())), None))
         else:
             raise self.refuse("becomes an array")
-        return np.concatenate([np.array(self.head), found]) if self.head else self.of_none(found)
+        if not self.head:
+            return self.of_none(found)
+        return np.concatenate([picking.stacked(self.head, self.form.kept[0]), found])
 
     def of_none(self, found):
         """An array whose dtype and dimensions are those of np.array([]) where the list is empty."""

@@ -118,7 +118,7 @@ def test_derivatives_of_derivatives():
     np.testing.assert_allclose(hessian(of_one)(ROWS[0]), [[2.0, 0, 0], [0, 0, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", (*range(12), 345))
 def test_random_programs(seed):
     found = run(seed)
     assert not isinstance(found, str), found
