@@ -32,8 +32,8 @@ def normalised(grid):
 
 def test_loops_of_nothing_to_compile(falling_back, monkeypatch):
     monkeypatch.setattr(budget, "SECONDS", 600.0)  # however slow the machine, it is the trips that come to their bound
-    compiled = jit(table)
-    assert compiled(300) == table(300)
+    assert jit(table)(300) == table(300)
+    compiled = jit(table)  # another, whose patience no slow call has ended
     with pytest.warns(Fallback, match=r"50,000 trips.*\n.*test_budget.py") as told:
         assert compiled(7000) == table(7000)
     assert len(told) == 1
