@@ -2,8 +2,10 @@
 know them."""
 
 import contextlib
+import functools
 import logging
 import time
+import types
 
 import numpy as np
 
@@ -236,7 +238,7 @@ class Attempts:
         if compiled.cell is not None and compiled.cell.object is not None:
             made.begin_callee(compiled.cell, compiled.name)
         for name, x in self.static.items():
-            if type(x) in SEEN:
+            if type(x) in SEEN or type(x) in (types.BuiltinFunctionType, functools.partial):
                 made.read("itself", x, None, name)
             way = made.way(present(x))
             if way is not None and type(x) is InstanceCell and beginning(way) is not x:  # it is what is called

@@ -1,13 +1,19 @@
 """Items and methods of lists, dicts, sets and deques from outside."""
 
 import functools
+import io
+
+import numpy as np
 
 from ..common.errors import shown
 from ..values.array import Traced
+from .container_methods import BOUND
 from .effects import Call
 from .guard import LIMIT, MISSING
-from .state import Slot, inside
+from .object_contents import BUFFERS
+from .state import CONTAINERS, Slot, inside, refuse_change
 
+HOLDERS = (*CONTAINERS, np.ndarray, *BUFFERS, io.StringIO, io.BytesIO)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 
 
@@ -21,7 +27,26 @@ class ContainerReads:
             return functools.partial(self._get, owner)
         return getattr(self.mirror(owner), key)
 
+    def meet_bound(self, read):
+        """Note the container, array or buffer that a method of C from outside is bound to."""
+        kind, value = type(read.value), read.value
+        if kind is functools.partial:
+            self.read("attribute", None, "func", f"{read.name}.func", parent=read)
+        elif issubclass(kind, BOUND) and isinstance(value.__self__, HOLDERS):
+            self.read("attribute", None, "__self__", f"{read.name}.__self__", parent=read)
+
+    def bound_as_seen(self, f):
+        """A method of C: where it is bound to a container or array from outside, that of what stands for it."""
+        owner = f.__self__
+        if id(owner) in self.containers and self.containers[id(owner)][0] is owner:
+            return self.method(owner, f.__name__)
+        if type(owner) is np.ndarray and id(owner) in self.paths:
+            return getattr(self.array(owner), f.__name__)
+        return f
+
     def _add(self, owner, method, *args):
+        if inside():
+            refuse_change(owner, f"a container outside it grows ({method})")
         if id(owner) in self.mirrors:
             return getattr(self.mirror(owner), method)(*args)
         self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))

@@ -126,6 +126,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
                 ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
             )
         elif kind not in SCALARS:
+            self.meet_bound(read)
             self.met(read)
             self.met_within(value if kind is frozenset else (), read.name)
             self.names.setdefault(id(value), (value, read.name))

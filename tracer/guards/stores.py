@@ -13,6 +13,7 @@ from ..values.array_object import ArrayObject
 from . import isolation
 from .effects import Call, Contents, Deletion, Original
 from .guard import LIMIT, MISSING, Read
+from .object_contents import BUFFERS
 from .raw_attributes import of_class
 from .state import UNBOUND, inside
 
@@ -67,11 +68,27 @@ class Stores:
         else:
             _, made, had, _ = self.mirrors.get(id(x), (None, None, None, None))
             stored = had is not None and differ(had, flat_contents(made)) or any(c is x for c, _, _ in self.calls)
+            places = [s for s in self.heap if s.kind == "item" and s.owner is x]
+            stored = stored or any(s.get() is not self.heap[s] for s in places)
         if stored:
             text = f"{name} is read by code that is not captured, after the function has stored into it"
             raise UnsupportedError(
                 message(text, locate(), "Store into it after that, or read it in a function that is captured.")
             )
+
+    def require_apart(self):
+        """Refuse that a program stores into memory which Python itself has read while tracing, or the other way
+        round."""
+        changed = {id(array) for array, _, _ in self.relied.changed()}
+        held = [(array, read.name, id(array) in changed) for array, _, read in self.relied.met.values()]
+        reads = [r for r in self.reads.values() if r.kind == "state" and isinstance(r.holder(), BUFFERS)]
+        held += [(np.frombuffer(r.holder(), np.uint8), r.name, False) for r in reads if len(r.holder())]
+        for x, handle in self.taken() if held else ():
+            stored = handle.storage.value is not self.inputs[handle.storage.origin - self.arguments][1]
+            for other, name, different in held:
+                if (stored or different) and np.may_share_memory(x, other):
+                    text = f"{name} shares memory with an array that the program takes in, and one is written"
+                    raise UnsupportedError(message(text, None, "Write and read it under one name."))
 
     def taken(self):
         """[(an outside array that the program takes in, what stands for it)]"""
@@ -249,6 +266,7 @@ class Stores:
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
         out += [(call, args) for _, call, args in self.calls]
         self.rely_on_distinct(place for place, _ in out)
+        self.require_apart()
         out = self.relied.effects() + out  # before their places hold other arrays
         return [(place, self.given(value)) for place, value in out]
 

@@ -30,7 +30,7 @@ from . import creation, math_functions, searching  # noqa: F401, which register 
 from .array_objects import is_subclass, new_array, view
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
-from .container_changes import LEAVING, before_change, call_noting_changes, given_container, updating
+from .container_changes import LEAVING, before_change, bound_seen, call_noting_changes, given_container, updating
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
@@ -130,6 +130,8 @@ def _bound_method(f):
 def _slot(f):
     """A special method of a builtin class, bound or not."""
     bound = [f.__self__] if type(f) is types.MethodWrapperType else []
+    if bound and (seen := bound_seen(f)) is not f:
+        return seen if isinstance(seen, functools.partial) else call(seen)
     if (
         f.__name__ in STORES
         and current_trace() is not None
@@ -248,6 +250,8 @@ def _numpys(f):
 
 def _builtin(f):
     """A builtin function, or a method of a builtin class."""
+    if (seen := bound_seen(f)) is not f:
+        return seen if isinstance(seen, functools.partial) else call(seen)
     owner, name, changes = f.__self__, f.__name__, changed_by(f) is not None
     if name in LIST_METHODS and is_traced_list(owner, name):
         f = functools.partial(LIST_METHODS[name], owner)

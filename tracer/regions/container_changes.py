@@ -52,6 +52,13 @@ def given_container(f, found, /, *args, **kwargs):
     return found(*args, **kwargs)
 
 
+def bound_seen(f):
+    """A method of C, or what to call in its place where it is bound to something outside that the trace sees
+    otherwise."""
+    trace = current_trace()
+    return f if trace is None else trace.root.outside.bound_as_seen(f)
+
+
 def updating(owner):
     """`owner.update` where that is the `__dict__` of an outside object: stores of attributes; None for all other
     dicts."""
@@ -72,6 +79,10 @@ def before_change(owner, name):
     if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
         text = f"{name}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
         raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))
+    if current_trace() is not None and (outside := current_trace().root.outside).knows(owner):
+        if type(owner) in SEEN_THROUGH and id(owner) not in outside.containers and id(owner) not in outside.copies:
+            text = f"{name}() changes a {type(owner).__name__} from outside that code without hooks has given"
+            raise UnsupportedError(message(text, locate(), "Name it in a function that is captured."))
     if current_trace() is not None and (instance := current_trace().root.outside.instance_of(owner)) is not None:
         text = f"{name}() changes the attributes of a {type(instance).__name__} from outside by its __dict__"
         raise UnsupportedError(message(text, locate(), "Write o.name = value, or del o.name."))

@@ -157,8 +157,8 @@ def relied(*objects):
 def rely_and_call(given, f, args, kwargs):
     """The call, with all that `given` leads to relied on.
 
-    What fills in what it has put off until then is called once more: what changes nothing then is the same at every
-    call.
+    What fills in what it has put off until then, and gives something, is called once more: what changes nothing then is
+    the same at every call.
     """
     for x in given if not internal(getattr(f, "__code__", COMPILED)) else ():
         if type(x) is ObjectPhi:
@@ -199,7 +199,8 @@ def run_twice(f, args, kwargs, given, reads):
         changed = outside.changed(reads)
         if not changed:
             return told if not again and not same_results(first, out) else [], out
-        if not again or is_traced([*args, *kwargs.values()]) and any(hidden(r.owner) is not None for r in changed):
+        traced = is_traced([*args, *kwargs.values()]) and any(hidden(r.owner) is not None for r in changed)
+        if not again or out is None or traced:
             return changed, out
         first, told = out, changed
         outside.forget(changed)

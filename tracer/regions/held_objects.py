@@ -34,7 +34,7 @@ from .handed import handed
 
 MANY = 256  # bound: items of a list or tuple that is given that are looked at
 METHODS = (types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType)
-SEEN = (types.FunctionType, functools.partial, slice, *METHODS, *CONTAINERS)  # by hooks, or fixed
+SEEN = (types.FunctionType, functools.partial, slice, *METHODS)  # by hooks, or fixed
 OURS = __name__.partition(".")[0]
 
 
@@ -43,7 +43,8 @@ def is_held(kind):
     """Whether objects of a class may be changed by code of C, unseen."""
     ours = kind.__module__.partition(".")[0] == OURS
     quiet = kind.__module__ == "logging"  # which remembers what it has been asked
-    return not (ours or quiet or of_user(kind) or issubclass(kind, SEEN) or issubclass(kind, BaseException))
+    seen = kind in CONTAINERS or kind is tuple or issubclass(kind, (*SEEN, BaseException))
+    return not (ours or quiet or seen or of_user(kind))
 
 
 def held_by(f, args, kwargs):
@@ -104,9 +105,9 @@ def call_held(made, f, /, *args, **kwargs):
 
 def changes_copy(f, args, kwargs):
     """Whether a method changes an object that nothing could put back, as it does a copy."""
-    made = copy.copy(f.__self__)
-    had = guard.state(made)
     try:
+        made = copy.copy(f.__self__)
+        had = guard.state(made)
         getattr(made, f.__name__)(*args, **kwargs)
     except Exception:
         return True
