@@ -129,7 +129,8 @@ PROGRAMS = {
     f.__name__ if f.__name__ != "<lambda>" else f"call {k}": f
     for k, f in enumerate((
         lambda x: CB("p"), lambda x: QB("p"), lambda x: TB("p"), lambda x: BB(65), lambda x: ADD(1), lambda x: POP() * x, lambda x: EXT(["a", "b"]),
-        lambda x: TUP[0]("p"), lambda x: DIC["h"]("q"), lambda x: PART(), lambda x: PART() if x[0] > 0 else None, lambda x: O.f("p") if x[0] > 0 else None,
+        lambda x: TUP[0]("p"), lambda x: DIC["h"]("q"), lambda x: PART(), lambda x: PART() if x[0] > 0 else None,
+        lambda x: O.f("p") if x[0] > 0 else None,
         lambda x: PUT("p", GET("p", 0) + 1) if x[0] > 0 else None, lambda x: PUT(len(D), 1), lambda x: CB(float(x[0])), lambda x: list(map(CB, "ab")),
         lambda x: CB("p") if x[0] > 0 else CB("n"), lambda x: helper(S.append, x),
         by_own_name, by_own_counter, by_own_partial, in_trips, in_trips_of_an_object, counted, appended_within, updated, of_a_context,
