@@ -23,7 +23,7 @@ from .special import looked_up
 
 LIBRARIES = ("builtins", "numpy", "collections", "datetime", "decimal", "fractions", "pathlib")
 SPOKEN = ("__str__", "__repr__")
-FIELDS = {-1: SPOKEN, 115: SPOKEN}
+FIELDS = {-1: ("__format__", *SPOKEN), 115: SPOKEN}
 
 
 def open_(x):
@@ -72,7 +72,7 @@ def worded(x, methods):
         found = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
         if isinstance(found, types.FunctionType) and is_user(found.__code__):
             if not found.__code__.co_filename.startswith("<"):
-                return CELL.cell_contents.call(found)(x)
+                return CELL.cell_contents.call(found)(x, *[""] * (name == "__format__"))
             current_trace().root.outside.function(found, False)
     refuse_object(x)
     current_trace().root.outside.rely(x)

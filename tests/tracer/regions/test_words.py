@@ -149,3 +149,33 @@ def test_a_number_that_is_gone_through():
             return str(error)
 
     assert jit(f)(np.ones(3)) == f(np.ones(3))
+
+
+class Formatted:
+    def __init__(self, v):
+        self.v = v
+
+    def __format__(self, spec):
+        return f"F[{spec}]{self.v}"
+
+    def __str__(self):
+        return f"S{self.v}"
+
+
+class FormattedMore(Formatted):
+    def __format__(self, spec):
+        return super().__format__(spec) + "!"
+
+
+def test_a_class_has_its_own_format(capsys):
+    outside = FormattedMore(3)
+
+    def f(x):
+        inside = Formatted(x[0])
+        print(f"{outside} {outside!s} {outside:>3} {inside} {inside!s}", inside)
+        return f"{outside}"
+
+    for x in (np.ones(1), np.ones(1) * 2):
+        assert jit(f)(x) == f(x)
+        got, want = capsys.readouterr().out.splitlines()
+        assert got == want
