@@ -314,7 +314,7 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value, store=put):
-    plain = isinstance(owner, np.ndarray)
+    plain = type(owner) is np.ndarray
     if inside() and (plain or key[:2] != "__" and type(of_class(type(owner), key)) is types.GetSetDescriptorType):
         # what code of C is given, which takes no traced value where two ways meet
         refuse_change(owner, f"{key} of a {type(owner).__name__} that the trace does not own is set")
