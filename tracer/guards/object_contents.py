@@ -302,6 +302,9 @@ def content_restorer(x):
 
 def give_back(array, elements):
     """Give an array the elements, shape and dtype that it had."""
+    if isinstance(array, np.ma.MaskedArray):  # which takes a mask with them
+        array[...] = elements
+        return
     plain = array.view(np.ndarray)
     if plain.dtype != elements.dtype or plain.shape != elements.shape:
         if array.size * array.dtype.itemsize != elements.nbytes:
