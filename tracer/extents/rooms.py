@@ -7,7 +7,7 @@ An array in more room is a view of it (`Padded`): what is written into it reache
 import numpy as np
 
 from ...ir.core import Lit
-from ...ir.types import Tensor
+from ...ir.types import SHORT, Tensor
 from ..values.array import TracedArray, fresh
 from ..values.storage import Plain, Storage, UnknownAlias, current_trace, memories
 from ..values.views import Padded
@@ -17,7 +17,7 @@ from .numbers import number, traced
 
 
 def has_lengths(x):
-    return type(x) in (TracedArray, BoundedArray) or type(x) is np.ndarray
+    return type(x) in (TracedArray, BoundedArray) or type(x) is np.ndarray and x.dtype.name in SHORT
 
 
 def extents_of(x):

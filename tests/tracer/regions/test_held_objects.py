@@ -98,3 +98,24 @@ def test_changes_happen_as_often_as_in_python(kind, statement, body, falling_bac
             except Exception as error:
                 left.append((type(error), told(held)))
         assert left[0] == left[1]
+
+
+class Named:
+    names = np.array(["a", "b"])
+
+
+def test_arrays_of_strings_that_grow_on_one_side(falling_back):
+    def f(x):
+        if x[0] < 0:
+            held.names = np.append(held.names, "t")
+        else:
+            x = x + 1
+        return x * 2
+
+    compiled = jit(f)
+    for signs in ((-1.0, 1.0, -1.0), (1.0, -1.0, 1.0)):
+        left = []
+        for g in (f, compiled):
+            held = Named()
+            left.append(([g(np.array([s])).tolist() for s in signs], held.names.tolist()))
+        assert left[0] == left[1]
