@@ -63,13 +63,11 @@ class Stores:
     def as_found(self, x, name):
         """Refuse that code without hooks reads what the trace has stored into: it would find what was there before."""
         if isinstance(x, np.ndarray):
-            first = lambda s: self.inputs[s.origin - self.arguments][1]
-            stored = any(np.may_share_memory(x, a) and h.storage.value is not first(h.storage) for a, h in self.taken())
+            stored = any(np.may_share_memory(x, a) and self.is_written(h.storage) for a, h in self.taken())
         else:
             _, made, had, _ = self.mirrors.get(id(x), (None, None, None, None))
             stored = had is not None and differ(had, flat_contents(made)) or any(c is x for c, _, _ in self.calls)
-            places = [s for s in self.heap if s.kind == "item" and s.owner is x]
-            stored = stored or any(s.get() is not self.heap[s] for s in places)
+            stored = stored or any(s.get() is not self.heap[s] for s in self.slots_of(x, "item"))
         if stored:
             text = f"{name} is read by code that is not captured, after the function has stored into it"
             raise UnsupportedError(
@@ -84,11 +82,15 @@ class Stores:
         reads = [r for r in self.reads.values() if r.kind == "state" and isinstance(r.holder(), BUFFERS)]
         held += [(np.frombuffer(r.holder(), np.uint8), r.name, False) for r in reads if len(r.holder())]
         for x, handle in self.taken() if held else ():
-            stored = handle.storage.value is not self.inputs[handle.storage.origin - self.arguments][1]
+            stored = self.is_written(handle.storage)
             for other, name, different in held:
                 if (stored or different) and np.may_share_memory(x, other):
                     text = f"{name} shares memory with an array that the program takes in, and one is written"
                     raise UnsupportedError(message(text, None, "Write and read it under one name."))
+
+    def is_written(self, storage):
+        """Whether the trace has stored into the memory of an outside array that the program takes in."""
+        return storage.value is not self.inputs[storage.origin - self.arguments][1]
 
     def taken(self):
         """[(an outside array that the program takes in, what stands for it)]"""
@@ -207,9 +209,9 @@ class Stores:
             read.how = "kind"
         return read
 
-    def slots_of(self, owner):
-        """The attributes of an object that the trace has stored into."""
-        return [s for s in self.heap if s.kind == "attribute" and s.owner is owner] if owner is not None else ()
+    def slots_of(self, owner, kind="attribute"):
+        """The attributes of an object, or its items, that the trace has stored into."""
+        return [s for s in self.heap if s.kind == kind and s.owner is owner] if owner is not None else ()
 
     @contextlib.contextmanager
     def unstored(self, owner):
