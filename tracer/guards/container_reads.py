@@ -37,12 +37,12 @@ class ContainerReads:
 
     def bound_as_seen(self, f):
         """A method of C: where it is bound to a container or array from outside, that of what stands for it."""
-        owner = f.__self__
+        owner, found = f.__self__, f
         if id(owner) in self.containers and self.containers[id(owner)][0] is owner:
-            return self.method(owner, f.__name__)
-        if type(owner) is np.ndarray and id(owner) in self.paths:
-            return getattr(self.array(owner), f.__name__)
-        return f
+            found = self.method(owner, f.__name__)
+        elif type(owner) is np.ndarray and id(owner) in self.paths:
+            found = getattr(self.array(owner), f.__name__)
+        return f if getattr(found, "__self__", None) is owner else found  # what stands for itself, such as a tuple
 
     def _add(self, owner, method, *args):
         if inside():

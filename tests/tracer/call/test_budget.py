@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wengert import Fallback, UnsupportedError, jit
+from wengert.tracer.call import patience
 from wengert.tracer.regions import budget
 
 
@@ -32,8 +33,9 @@ def normalised(grid):
 
 def test_loops_of_nothing_to_compile(falling_back, monkeypatch):
     monkeypatch.setattr(budget, "SECONDS", 600.0)  # however slow the machine, it is the trips that come to their bound
-    assert jit(table)(300) == table(300)
-    compiled = jit(table)  # another, whose patience no slow call has ended
+    monkeypatch.setattr(patience, "LONG", 600.0)  # nor does the first call end the function's patience
+    compiled = jit(table)
+    assert compiled(300) == table(300)
     with pytest.warns(Fallback, match=r"50,000 trips.*\n.*test_budget.py") as told:
         assert compiled(7000) == table(7000)
     assert len(told) == 1

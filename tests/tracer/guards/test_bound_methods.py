@@ -28,6 +28,7 @@ def begin():
     made = {"S": [], "D": {}, "Q": collections.deque(), "T": set(), "B": bytearray(3), "F": bytearray(3), "N": np.zeros(2), "P": [9, 8, 7, 6, 5]}
     made |= {"U": collections.UserDict(), "CV": contextvars.ContextVar("cv", default=0)}
     made |= {"R": np.zeros(3, [("a", "f8"), ("n", "U2")]), "W": np.array(["b", "c"]), "E": array.array("d", [1.0, 2.0])}
+    made |= {"AT": (3, 4, 5).index, "CNT": frozenset("ab").__contains__, "UP": "ab".upper, "LEN": (1, 2).__len__, "SUM": np.array(["b", "c"]).tolist}
     S, D = made["S"], made["D"]
     made |= {"CB": S.append, "QB": made["Q"].append, "TB": made["T"].add, "BB": made["B"].append, "ADD": made["N"].__iadd__, "POP": made["P"].pop}
     made |= {"PUT": D.__setitem__, "GET": D.get, "EXT": S.extend, "TUP": (S.append,), "DIC": {"h": S.append}, "O": Holder(S.append)}
@@ -134,6 +135,8 @@ PROGRAMS = {
         lambda x: PUT("p", GET("p", 0) + 1) if x[0] > 0 else None, lambda x: PUT(len(D), 1), lambda x: CB(float(x[0])), lambda x: list(map(CB, "ab")),
         lambda x: CB("p") if x[0] > 0 else CB("n"), lambda x: helper(S.append, x),
         by_own_name, by_own_counter, by_own_partial, in_trips, in_trips_of_an_object, counted, appended_within, updated, of_a_context,
+        lambda x: x * AT(4), lambda x: AT(4) * x if x[0] > 0 else LEN() * x, lambda x: x * CNT("a"), lambda x: UP() if x[0] > 0 else SUM(),
+        lambda x: [(3, 4).index(k) for k in (4, 3)] * 2, lambda x: x * S.count("p") + D.__len__(),
         seen_by_field, stored_by_both, seen_as_letters, seen_in_bytes, seen_in_numbers,
     ))
 }  # fmt: skip
