@@ -117,9 +117,10 @@ class Deferred:
         return out
 
     def pause(self):
-        """Leave the processor to another form while it is timed on the other thread."""
+        """Leave the processor to another form while it is timed on the other thread, and Python while it is made."""
         if self.state is ASKED:
             clock.TIMING.pause()
+            WORKER.let_in()
 
     def is_due(self):
         """Whether calls have taken so long that XLA is to be asked for."""

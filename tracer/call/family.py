@@ -48,6 +48,7 @@ TRIES = 32  # bound: traces for one family
 WIDEST = 16  # bound: remainders of one name that are all tried
 SMALL_DIVISORS = 3, 4, 8  # bound: divisors that are tried where samples leave open what sizes become
 CHECKED = 2  # bound: sizes between the samples at which a trace has to agree with what these have told
+LOOKED_AT = 128  # bound: sizes from the least on, and from the middle of a range on, among which those are
 ROUNDS = 4  # bound: times that its range is narrowed
 NEAR = 80  # bound: letters of what is divided that are looked through for names
 WORD, DIVISION = re.compile(r"\w+"), re.compile(r"//(\d+)")
@@ -311,7 +312,8 @@ class SizeFamily:
         """A few sizes that are served, between the samples."""
         ranges = self.ranges
         columns = [range(ranges.least[n], ranges.largest[n] + 1, max(ranges.steps[n], 1)) for n in self.names.names]
-        places = range(max(map(len, columns)))
+        count = max(map(len, columns))
+        places = sorted({k for begin in (0, count // 2) for k in range(begin, min(begin + LOOKED_AT, count))})
         rows = [[c[k * (2 * i + 1) % len(c)] for i, c in enumerate(columns)] for k in places]
         rows = [dict(zip(self.names.names, row)) for row in rows]
         served = [s for s in rows if self.ranges.has(s) and self.holds(s) and s not in self.verified]

@@ -20,6 +20,7 @@ from ..guards.state import SEEN_THROUGH
 
 WAITING = 64  # bound: programs asked for that are not begun; of more, calls ask again
 LATER = 2e-3  # bound: seconds before a trace is begun, so that the call that asked has returned
+LEFT, KEPT = 1e-3, 1e-3  # bound: seconds that calls leave Python to it at a time, and keep it in between
 PATIENCE = 60.0  # bound: seconds that the process waits at its end for a compilation, which cannot be stopped
 
 
@@ -73,7 +74,7 @@ class Worker:
     def __init__(self):
         self.jobs, self.more = collections.deque(), threading.Condition()
         self.thread = self.working = None
-        self.closed = False
+        self.closed, self.turn = False, 0.0  # turn: when a call next leaves Python to the thread
 
     def ask(self, job):
         """Have a program made -> whether it will be: not where too many are waiting, or the process ends."""
@@ -99,6 +100,13 @@ class Worker:
             with self.more:
                 self.working = None
                 self.more.notify_all()
+
+    def let_in(self):
+        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. Else it might wait
+        for seconds, for NumPy gives Python back for moments in which no other thread wakes up."""
+        if self.working is not None and time.perf_counter() >= self.turn:
+            time.sleep(LEFT)
+            self.turn = time.perf_counter() + KEPT
 
     def close(self):
         """At the end of the process: begin nothing, and let what is being compiled end, for a thread must not come back

@@ -3,6 +3,7 @@
 The compiler is held by events, and every compilation must be on its own thread.
 """
 
+import ctypes
 import subprocess
 import sys
 import threading
@@ -117,6 +118,25 @@ def test_no_call_waits(compiler):
     agree(f, total, X)
     assert len(traces(f)) == 2 and compiler.threads.count("wengert compiler") == 2
     assert "plain Python answered 3 call(s), until it took over" in f.explain() and "to compile\n" in f.explain()
+
+
+def test_calls_let_the_compiler_in():
+    leave, ends = ctypes.CDLL(None).usleep, threading.Event()
+
+    class Job:
+        """Like LLVM's work: Python is had again and again, for a moment."""
+
+        def run(self):
+            for _ in range(500):
+                leave(1)
+            ends.set()
+
+    assert WORKER.ask(Job())
+    calls = 0
+    while not ends.is_set():  # without letting it in, each time of the job's takes some hundred of these
+        WORKER.let_in()
+        calls += sum(range(1000)) > 0
+    assert calls < 15_000, calls
 
 
 def test_shapes_beside_each_other(compiler):

@@ -498,6 +498,14 @@ def test_range_grows_by_traces_that_agree():
     assert not found.wrong((5, 7, 77, 600, 1000))[0]
 
 
+def test_few_sizes_of_a_large_range_are_looked_at(monkeypatch):
+    has, asked = Ranges.has, []
+    monkeypatch.setattr(Ranges, "has", lambda ranges, sizes: asked.append(sizes) or has(ranges, sizes))
+    found = Sized(lambda x: (x - x.mean()) / x.std(), random_arguments, (1000, 2_000_000))
+    assert found.family is not None, found.why
+    assert len(asked) < 1000
+
+
 def test_range_ends_where_the_program_is_another():
     found = Sized(lambda x: x[:50].sum() / len(x[:50]), random_arguments)
     assert found.family.ranges.largest["n"] < 50 and not found.extended(51) and not found.extended(64)
