@@ -18,7 +18,7 @@ from ...ir.amounts import in_time
 from ...ir.types import type_of
 from ..common import events
 from ..guards import isolation
-from ..program import autotune, backend_choice, clock, numpy_call
+from ..program import autotune, backend_choice, clock, numpy_call, siblings
 from ..program.trace_tree import Trees
 from ..values.array import WEAK_DTYPES
 from .worker import WORKER, paced
@@ -175,7 +175,7 @@ class Deferred:
             version.tried = 0.0
             return False
         version.tried, inside, raw, run = found
-        if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, version.tried, inside):
+        if raw is numpy_call.MISS or not siblings.nothing_to_win(self.here, version, version.tried, inside):
             return False
         version.times, version.inside, self.faster = (version.tried, None), inside, run
         return True

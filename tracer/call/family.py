@@ -14,12 +14,12 @@ import re
 
 from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
-from ...ir.walk import every_equation
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import kind_of_type
 from ..capture.size_forms import CapturedForm
 from ..common.errors import WengertError
+from ..program.siblings import ops_of
 from ..program.specialisation import Specialisation
 from .sampling import Unsampled, kinds_at, version_at
 from .size_facts import (
@@ -367,10 +367,6 @@ class SizeFamily:
             read += f" - {step}" if step.terms else ""
             lines.append(", ".join([f"{name}: {read}", *facts, self.ranges.shown(name)]))
         return lines + self.names.relations(called)
-
-
-def ops_of(func):
-    return [eqn.op for eqn in every_equation(func)]
 
 
 def with_facts_of_shapes(asked, samples):

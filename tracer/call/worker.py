@@ -102,8 +102,8 @@ class Worker:
                 self.more.notify_all()
 
     def let_in(self):
-        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. Else it might wait
-        for seconds, for NumPy gives Python back for moments in which no other thread wakes up."""
+        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. LLVM is called a
+        thousand times for a program, after each of which the thread would wait 5 ms for Python."""
         if self.working is not None and time.perf_counter() >= self.turn:
             time.sleep(LEFT)
             self.turn = time.perf_counter() + KEPT

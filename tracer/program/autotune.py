@@ -20,7 +20,7 @@ from ...backends.numpy import callable_of
 from ...ir.cost import func_cost
 from ...ir.types import type_of
 from ..common import events
-from . import backend_choice, numpy_call
+from . import backend_choice, numpy_call, siblings
 
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
 LITTLE_WORK = 1e7  # bound: operations, and numbers read and written, up to which machine code is compiled quickly first
@@ -51,7 +51,7 @@ def tried(entry, here, version, everything, put_off=None):
         if found is None:
             return None
         total, inside, raw, run = found
-        if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, total, inside):
+        if raw is numpy_call.MISS or not siblings.nothing_to_win(here, version, total, inside):
             if backend_choice.traffic(version.decided) <= CHEAP:
                 version.tried = total
                 if raw is not numpy_call.MISS and put_off is not None and put_off(run, total):

@@ -319,6 +319,23 @@ def test_sizes_that_come_once_xla_has_taken_over(monkeypatch, happened, at_once,
     assert happened["ready"] >= 1
 
 
+@pytest.mark.parametrize(
+    ("times", "size", "asks"), [((1.0, 3.0), 61, 0), ((1.0, 1.5), 61, 1), ((1.0, 3.0), 500, 1), ((1e-9, 1.0), 61, 1), (None, 61, 1)]
+)
+def test_a_size_at_which_xla_was_far_behind_speaks_for_others(monkeypatch, happened, at_once, cheap, times, size, asks):
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
+    monkeypatch.setattr(deferred, "SHARE", 0.0)
+    f = jit(relaxed)
+    for _ in range(4):
+        f(of_length(50))
+    assert happened["xla compile"] == 1
+    ((version,),) = [here.versions for entry in f.compiled.entries.values() for here in entry.worlds]
+    version.times = times
+    for _ in range(2 * dynamic.OFTEN):
+        agree(f(of_length(size)), relaxed(of_length(size)))
+    assert happened["xla compile"] == 1 + asks and traces(f) == 2
+
+
 def running_sum(x):
     x = x.copy()
     for i in range(1, len(x)):

@@ -1,0 +1,34 @@
+"""What was measured at one size of a program speaks for others: XLA is not compiled anew to lose again."""
+
+from ...ir.walk import every_equation
+from . import backend_choice
+
+NEAR = 4  # bound: times as many elements, and times as long a run, up to which one size speaks for another
+FAR_AHEAD = 2  # bound: times as long as NumPy that XLA has taken at the one
+
+
+def nothing_to_win(here, version, total, inside):
+    """Whether XLA is not asked, after a run as NumPy of so many seconds, so many of them in nests: for these alone, or
+    for what another version of the same set of traces took."""
+    alone = backend_choice.nothing_to_win(version, total, inside)
+    return alone or any(speaks_for(other, version, total) for other in here.versions)
+
+
+def speaks_for(other, version, total):
+    """Whether the same program was far ahead as NumPy at a size not far from a version's, a run of which takes `total`
+    seconds."""
+    if other is version or not other.times or None in other.times:
+        return False
+    ours, xla = other.times
+    if FAR_AHEAD * ours > xla or total > NEAR * ours or dtypes_and_ranks(other) != dtypes_and_ranks(version):
+        return False
+    size, known = (sum(p.type.size for p in v.func.params) or 1 for v in (version, other))
+    return size <= NEAR * known <= NEAR**2 * size and ops_of(other.func) == ops_of(version.func)
+
+
+def dtypes_and_ranks(version):
+    return [(p.type.dtype, p.type.ndim) for p in version.func.params]
+
+
+def ops_of(func):
+    return [eqn.op for eqn in every_equation(func)]
