@@ -102,8 +102,9 @@ class Worker:
                 self.more.notify_all()
 
     def let_in(self):
-        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. LLVM is called a
-        thousand times for a program, after each of which the thread would wait 5 ms for Python."""
+        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. It has to have it
+        again after each of some 150 calls of LLVM, and calls back to back would let it wait for 5 ms and more each
+        time: for seconds, where LLVM takes 0.1 s."""
         if self.working is not None and time.perf_counter() >= self.turn:
             time.sleep(LEFT)
             self.turn = time.perf_counter() + KEPT
