@@ -247,8 +247,8 @@ class Finder:
                 at = [s.sizes for s in self.samples]
                 if self.traces < TRIES and all(s[name] % k != residue for s in at):
                     low, high = (end(s[name] for s in at) for end in (min, max))
-                    fitting = (n for n in range(low, high) if n % k == residue)
-                    found = next((n for n in fitting if (n - low) % self.steps[name] == 0), None)
+                    steps = range(low, high, self.steps[name])[:k]
+                    found = next((n for n in steps if n % k == residue), None)
                     if found is not None:
                         self.tried({**self.base, name: found})
 
