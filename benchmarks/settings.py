@@ -323,7 +323,7 @@ QUANTITIES = {
     "tracer.call.deferred.EQUATION": compiled_equation,
     "tracer.call.deferred.LINE": optimised_line,
     "tracer.program.backend_choice.LAUNCH": launch,
-    "tracer.program.backend_choice.CALL": numpy_call,
-    "tracer.program.backend_choice.OF_MATRICES": of_matrices,
-    "tracer.program.backend_choice.BANDWIDTH": bandwidth,
+    "tracer.program.numpy_costs.CALL": numpy_call,
+    "tracer.program.numpy_costs.OF_MATRICES": of_matrices,
+    "tracer.program.numpy_costs.BANDWIDTH": bandwidth,
 }

@@ -14,7 +14,7 @@ from wengert.ir.core import Builder
 from wengert.ir.ops import OPS
 from wengert.ir.types import parse_type
 from wengert.ir.verify import verify
-from wengert.tracer.program import backend_choice
+from wengert.tracer.program import backend_choice, numpy_costs
 from wengert.tracer.program.check_weakening import decided
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
@@ -203,6 +203,34 @@ def test_the_quicker_form_is_taken_and_told(monkeypatch):
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert version(f).fused is None and "as NumPy: 1 s as NumPy, 2 s through XLA" in f.explain()
+
+
+ALONE = {
+    "prefix": (lambda x: np.cumsum(x), 1), "prefix of rows": (lambda x: np.maximum.accumulate(x, axis=0), 1),
+    "choice": (lambda x: np.where(x[0] > 0, x[1], x[2]), 1),
+    "store": (lambda x: np.copyto(x[0], 0.0, where=x[1] > 0), 1), "rows": (lambda x: x.sum(1), 1), "extremes": (lambda x: (x.min(1), x.max(0)), 1),
+    "whole": (lambda x: x.sum(), 0), "order": (lambda x: np.argsort(x), 0), "one call": (lambda x: x + 1, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_is_a_nest_by_itself(name):
+    f, nests = ALONE[name]
+    checked(f, X.copy(), nests=nests)
+
+
+def test_a_run_is_measured_against_the_least_that_nests_take(monkeypatch):
+    """A program is tried as nests where they could save much of what its run has taken, whatever was guessed."""
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "estimated", lambda func: 1.0)
+    compiled = jit(np.cumsum)
+    compiled(np.ones(100_000))
+    version(compiled).fused = backend_choice.in_nests(next(iter(compiled.compiled.entries.values())), version(compiled))
+    least = 2 * 8 * 100_000 / numpy_costs.NEST + numpy_costs.ENTERED
+    assert backend_choice.may_save(version(compiled), 4e-4) == pytest.approx(4e-4 - least)
+    with_product = jit(lambda x: (np.sin(x) @ np.sin(x).T).cumsum())
+    with_product(np.ones((300, 300)))
+    assert numpy_costs.least_in_nests(version(with_product).decided) == np.inf
 
 
 def test_native_false_leaves_lines_to_numpy():

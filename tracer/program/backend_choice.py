@@ -18,21 +18,20 @@ import time
 import numpy as np
 
 from ...backends import forked, native
-from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, once_callable, views, with_loops
+from ...backends.numpy import by_python, fused, has_statements, is_loop_free, once_callable, with_loops
 from ...backends.xla import dispatch, host_arrays, spinning, waiting
 from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
-from ...ir.op import OPS
 from ...ir.passes.widen import has_small
 from ..common import events
 from ..values.array import WEAK_DTYPES
 from . import numpy_call, trap
 from .clock import ENOUGH, LONG, clocked, turns
+from .numpy_costs import BANDWIDTH, LOOP, equations, estimated, least_in_nests, nbytes, traffic
 from .on_jax_arrays import on_jax_arrays
 from .trace_tree import SelectedResults, Trees
 
-LOOP = OPS["loop"]
 # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
 # be
 CHOICE = None
@@ -51,9 +50,6 @@ TINY = 3e-6  # bound: seconds up to which nothing is compiled
 # arrays over
 HANDED = 3e-4
 LITTLE_ROW = 1 << 13  # bound: elements of an array up to which nests are taken not to lose to NumPy's calls
-CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
-OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
-BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
 
 
 class BackendChoice:
@@ -199,7 +195,7 @@ def quickest(entry, version, everything, most):
     version.fused = in_nests(entry, version)
     if version.fused is not None and traffic(version.fused) <= most:
         share = 0 if found is None else MUCH if cheap(*found[:2]) else LITTLE
-        if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
+        if found is None or may_save(version, found[0]) > share * found[0]:
             other = written(entry, version, timed=True)
             again = *clocked(other, everything), other
             if found is not None and again[0] < ENOUGH + found[0] < LONG:  # what ran first may have waited for memory
@@ -211,6 +207,12 @@ def quickest(entry, version, everything, most):
     return found
 
 
+def may_save(version, seconds):
+    """Seconds that nests for the straight lines of a version may save, of a run that takes so many."""
+    guessed = estimated(version.decided) - estimated(version.fused)
+    return max(guessed, seconds - least_in_nests(version.fused))
+
+
 def at_once_in_nests(entry, version, everything, most):
     """`quickest` of a version whose other form is too long to be tried, and to be compiled to say which check fails."""
     version.fused = in_nests(entry, version)
@@ -220,20 +222,6 @@ def at_once_in_nests(entry, version, everything, most):
     total, inside, out = clocked(run, everything)
     told = told_by(run, version)
     return total, inside, told(*everything) if out is numpy_call.MISS else out, told
-
-
-def estimated(func):
-    """Seconds that NumPy needs for a program; of nests, those in which memory takes what they leave."""
-    written = traffic(func)
-    for e in equations(func):
-        if e.op is LOOP and not by_python(e):
-            written += sum(map(nbytes, e.results))
-        elif views(e):
-            written -= nbytes(e.results[0])
-    return (
-        CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP)
-        + written / BANDWIDTH
-    )
 
 
 def in_nests(entry, version):
@@ -380,21 +368,3 @@ def of_numbers(version):
     """Whether a program is so long that XLA would take seconds to compile it, most of it equations on numbers, which it
     does not run faster."""
     return len(version.decided.eqns) > LONGEST + sum(map(on_arrays, version.decided.eqns))
-
-
-def equations(func):
-    """Those of a program and of its branches."""
-    for e in func.eqns:
-        yield e
-        for region in e.regions() if e.op is not LOOP else ():
-            yield from equations(region)
-
-
-def nbytes(x):
-    return x.type.size * x.type.dtype.itemsize
-
-
-def traffic(func):
-    """Bytes that the equations write, one by one, nests left out."""
-    trips = lambda e: e.attrs["trips"] * traffic(e.attrs["body"]) if by_python(e) else 0
-    return sum(trips(e) if e.op is LOOP else sum(map(nbytes, e.results)) for e in equations(func))
