@@ -21,7 +21,7 @@ from ..call.inline_cache import InlineCache, named_of
 from ..call.inside_jax import InsideJax
 from ..call.kept import KeptTraces
 from ..call.leaf_groups import leaves_text
-from ..call.patience import SEEN, Patience
+from ..call.patience import SEEN, Patience, is_plain
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
@@ -32,7 +32,7 @@ from ..common.frames import function_place
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.by_way import CalleeCell
-from ..guards.guard import CONTAINERS, small
+from ..guards.guard import small
 from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, key_of, memory_hint
 from ..program.emit_structure import places
@@ -145,8 +145,9 @@ class Compiled(Inspecting):
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
         if trace is None:
-            if self.patience.refused >= SEEN and self.rests(args, kwargs):
-                with left_to_python(self, self.patience.why):
+            patience = self.patience
+            if max(patience.refused, patience.left) >= SEEN and self.rests(args, kwargs):
+                with left_to_python(self, patience.why or patience.refusal):
                     return self.plain(*args, **kwargs)
             return self.route(args, kwargs)
         if not self.has_plain:
@@ -156,8 +157,8 @@ class Compiled(Inspecting):
     def rests(self, args, kwargs):
         """Whether a call is left to plain Python without a look at what it is given: nothing that jax arrays might be
         in."""
-        held = any(type(x) in CONTAINERS or dispatch.is_device_array(x) for x in (*args, *kwargs.values()))
-        return not held and self.patience.rests()
+        plain = all(map(is_plain, (*args, *kwargs.values())))
+        return plain and (self.patience.rests() or self.patience.leaves())
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""

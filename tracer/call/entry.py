@@ -210,11 +210,11 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw, version.func)
-                version.first_seconds = time.perf_counter() - start
-                seconds = version.first_seconds
+                version.first_seconds = seconds = time.perf_counter() - start
                 events.report("compile", "first run", "compiled and run first", seconds, level=logging.DEBUG)
                 if compile_times.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(compile_times.compiled_at() - start, 0.0)
+                self.compiled.patience.compiled(version)
                 # machine code of loops that only NumPy calls
                 with undisturbed(version), self.compiled.cache.collect(version) as more:
                     if backend_choice.settle(self, here, version, everything):

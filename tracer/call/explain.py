@@ -82,6 +82,9 @@ def explanation(compiled):
     lines += compiled.kept.lines()
     if (why := compiled.patience.why) is not None:
         lines += ["  plain Python answers other calls", *(f"    {line.strip()}" for line in str(why).splitlines())]
+    if compiled.patience.unseen:
+        calls = several(compiled.patience.unseen, "more call")
+        lines.append(f"  plain Python answered {calls} without a look at the arguments: none before was captured")
     return Explanation("\n".join(lines))
 
 

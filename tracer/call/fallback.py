@@ -185,6 +185,7 @@ class Fallbacks:
             if self.compiled.is_news(text):
                 warn_fallback(text)
             parted = refused.parted = self.part(refused.why)
+        self.compiled.patience.was_left(refused.why, parted.pieces)
         plain, start, traces = parted.function, time.perf_counter(), parted.traces()
         try:
             with left_to_python(self.compiled, refused.why, parted.line):
@@ -243,8 +244,7 @@ class Fallbacks:
         return known
 
     def by_numpy(self, leaves, plain):
-        """The call where arguments are jax arrays: on those, of a function that is written with JAX; of others on
-        ndarrays of the same numbers, read-only as those are, its results on their device."""
+        """The call on jax arrays, of a function written with JAX; else on read-only ndarrays of theirs, moved back."""
         shared = next(filter(processes.is_shared, leaves), None)
         is_data = lambda x: dispatch.is_device_array(x) and isinstance(x.dtype, np.dtype)  # keys of jax.random are none
         if shared is not None or not speaks_jax(self.compiled.plain):

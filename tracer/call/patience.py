@@ -2,11 +2,13 @@
 
 A trace takes thousands of times what a small call takes in Python, and pays where it serves many calls. After the
 first few of a function, one is made only for what is met again (types, static values, what was relied on outside), the
-more often the more there are, or where plain Python itself takes longer than it takes to trace.
+more often the more there are and the longer a trace takes, or where plain Python itself takes longer than it takes to
+trace.
 """
 
 import numpy as np
 
+from ...backends.xla import dispatch
 from ...backends.xla.processes import is_one_of_several
 from ...ir.types import type_of
 from ..common.errors import Unsettled
@@ -14,53 +16,97 @@ from ..common.terminal import several
 from ..guards.guard import Read, snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
-LONG = 3.0  # bound: seconds of tracing, after which that is so too
+LONG = 3.0  # bound: seconds of tracing and compiling, after which that is so too
+KEPT = 0.9  # bound: share of what plain Python took that is believed after another trace
+PAYS = 1.0  # bound: share of what a trace takes that plain Python has taken for a state before it has one
 SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
-SPARE = 16  # bound: as this
+SPARE = 16  # bound: as this, and as its square after as many times as many
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64, np.int64))
 
 
 class Patience:
-    """Of one Compiled. made: its traces; seconds: what the last took, spent: what all took; plain: seconds of the calls
-    that plain Python answered, the lesser of the last two (one may have had to wait); why: the error that says so, once
-    there is one."""
+    """Of one Compiled. made: its traces; seconds: what the last took with its program, spent: what all took; plain:
+    seconds of the calls that plain Python answered, the lesser of the last two (one may have had to wait); why: the
+    error that says so, once there is one."""
 
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
         self.last = 0.0  # seconds of the last such call
         self.overran = False  # whether one took longer than a trace may
-        self.refused, self.met = 0, {}  # calls left to plain Python since the last trace; state -> how often it was met
+        # calls in a row of which nothing could be compiled, those of them that were not looked at, and why
+        self.left, self.unseen, self.refusal = 0, 0, None
+        self.looks = False  # whether a call has been chosen to be looked at
+        # calls left to plain Python since the last trace; state -> (how often it was met, of how many such calls)
+        self.refused, self.met = 0, {}
 
     def ask(self, state, reason):
         """Raise Unsettled where there is to be no trace of a call. state, reason: functions that give what tells it
         apart, and why there must be a new trace."""
         if (self.made >= MOST or self.spent > LONG) and self.plain <= self.seconds:
             key = state()
-            times = self.met[key] = self.met.get(key, 0) + 1
-            if times <= max(self.made // MOST, 1):
+            times, calls = self.met.get(key, (0, 0))
+            times, calls = self.met[key] = times + 1, calls + one_in(self.refused)
+            if times <= max(self.made // MOST, 1) or calls * self.plain < PAYS * self.seconds:
                 self.refused += 1
                 if len(self.met) > SEEN:
                     del self.met[next(iter(self.met))]
                 self.why = self.why or Unsettled(traced_anew(self.made, reason()))
                 raise self.why
             del self.met[key]
-        self.made, self.refused, self.plain, self.last = self.made + 1, 0, 0.0, 0.0
+        self.made, self.refused, self.left = self.made + 1, 0, 0
+        self.plain, self.last = KEPT * self.plain, KEPT * self.last  # measured anew some time
 
     def took(self, seconds):
         """Note what a trace took: nothing, where several processes have to decide alike."""
         seconds = 0.0 if is_one_of_several() else seconds
         self.seconds, self.spent = seconds, self.spent + seconds
 
+    def compiled(self, version):
+        """Note what it took to compile what was traced last, likewise."""
+        seconds = 0.0 if is_one_of_several() else version.pass_seconds + version.compile_seconds
+        self.seconds, self.spent = self.seconds + seconds, self.spent + seconds
+
     def answered(self, seconds):
         """Note what a call that plain Python answered took, likewise."""
         seconds = 0.0 if is_one_of_several() else seconds
         self.plain, self.last = min(self.last, seconds), seconds
 
+    def was_left(self, refusal, pieces):
+        """Note a call that is not captured; pieces: what of it is compiled all the same."""
+        self.left, self.refusal = 0 if pieces else self.left + 1, refusal
+
+    def leaves(self):
+        """Whether the next call is left to plain Python without a look at its arguments: none before was captured."""
+        if self.left < SEEN:
+            return False
+        self.left += 1
+        rests = self.left % one_in(self.left) != 0
+        self.unseen += rests
+        return rests
+
     def rests(self):
         """Whether the next call is left to plain Python, whatever its state is."""
         if self.refused < SEEN or self.plain > self.seconds:
             return False
+        if self.looks:  # it is the same call, on its way
+            self.looks = False
+            return False
         self.refused += 1
-        return self.refused % SPARE != 0
+        self.looks = self.refused % one_in(self.refused) == 0
+        return not self.looks
+
+
+def one_in(count):
+    """Of how many calls one is looked at, after so many in a row that had no program."""
+    return 1 if count < SEEN else SPARE if count < SPARE * SEEN else SPARE**2
+
+
+def is_plain(x):
+    """Whether there is surely no array of jax's in an argument, which a container of others may hold."""
+    kind = type(x)
+    if kind in (list, tuple):
+        return PLAIN.issuperset(map(type, x))
+    return PLAIN.issuperset(map(type, x.values())) if kind is dict else not dispatch.is_device_array(x)
 
 
 def traced_anew(made, reason):

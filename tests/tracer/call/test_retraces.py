@@ -227,8 +227,9 @@ def test_a_seed_that_counts_is_taken_in(falling_back):
     agree(Seeds(), MOST, 40)
 
 
-def test_what_is_met_again_is_traced(falling_back):
+def test_what_is_met_again_is_traced(falling_back, monkeypatch):
     """More states than are traced at first sight, met in turn: in the end all are compiled."""
+    monkeypatch.setattr(patience, "PAYS", 0.0)
     f, modes = jit(lambda x, mode: x * len(mode)), ["m" * n for n in range(1, 2 * MOST + 1)]
     with pytest.warns(Fallback):
         for _ in range(6):
@@ -261,6 +262,7 @@ def test_the_warning_says_what_to_do_about_what_changes(function, calls, words, 
 
 def test_seconds_of_tracing_are_bounded_too(falling_back, monkeypatch):
     """A function that takes long to trace is not traced at every new sight of it."""
+    monkeypatch.setattr(patience, "PAYS", 0.0)
     f = jit(letters)
     f("a")
     f.compiled.patience.spent = patience.LONG + 1
@@ -268,6 +270,47 @@ def test_seconds_of_tracing_are_bounded_too(falling_back, monkeypatch):
         same(f("ab"), letters("ab"))
     same(f("ab"), letters("ab"))
     assert traces(f) == 2
+
+
+def test_a_trace_that_takes_long_waits_until_python_has_taken_a_share_of_it(falling_back, monkeypatch):
+    monkeypatch.setattr(patience, "SEEN", 10)
+    f = jit(letters)
+    f("a")
+    f.compiled.patience.spent = f.compiled.patience.seconds = 1e6
+    with pytest.warns(Fallback):
+        for _ in range(400):
+            same(f("ab"), letters("ab"))
+    assert traces(f) == 1
+    f.compiled.patience.seconds = 1e-9 + 2 * f.compiled.patience.plain
+    for _ in range(patience.SPARE**2):
+        same(f("ab"), letters("ab"))
+    assert traces(f) == 2
+
+
+def test_compiling_is_part_of_what_a_trace_takes():
+    f = jit(lambda x: np.sin(x) @ x)
+    f(np.ones((40, 40)))
+    found = f.compiled.patience
+    (version,) = [v for entry in f.compiled.entries.values() for w in entry.worlds for v in w.versions]
+    assert found.spent >= version.trace_seconds + version.pass_seconds + version.compile_seconds > 0
+
+
+def of_records(r):
+    r["n"] += 1
+    return r["a"].sum()
+
+
+def test_calls_of_what_is_never_captured_are_not_looked_at(falling_back):
+    """In the end; and where it is called with what is captured, that is."""
+    f, r, x = jit(lambda r: of_records(r) if r.dtype.names else r * 2.0), np.ones(3, [("a", "f8"), ("n", "i4")]), np.ones(3)
+    with pytest.warns(Fallback):
+        for n in range(2, 3 * patience.SEEN):
+            assert f(r) == 3.0 and r["n"].tolist() == [n] * 3
+    unseen = f.compiled.patience.unseen
+    assert patience.SEEN < unseen < 2 * patience.SEEN and "without a look at the arguments" in f.explain()
+    for _ in range(patience.SPARE):
+        assert f(x).tolist() == [2.0] * 3
+    assert traces(f) == 1 and f.compiled.patience.left == 0
 
 
 def test_explain_says_what_python_answers(falling_back):
