@@ -183,8 +183,10 @@ class Deferred:
     def make(self):
         """Compile through XLA where that may win, and time both."""
         version, entry, leaves = self.version, self.entry, self.leaves
-        if self.quick and self.has_won():
-            return
+        if self.quick or siblings.is_spoken_for(self.here, version):
+            with WORKER.hurried():
+                if self.has_won():
+                    return
         find = lambda types: (version.func, version.places)
         program = dispatch.program(find, entry.compiled.name, **self.here.options)
         types = [(type_of(x), type(x) if type(x) in WEAK_DTYPES else None) for x in leaves]

@@ -74,7 +74,8 @@ class Worker:
     def __init__(self):
         self.jobs, self.more = collections.deque(), threading.Condition()
         self.thread = self.working = None
-        self.closed, self.turn = False, 0.0  # turn: when a call next leaves Python to the thread
+        self.closed = self.hurries = False
+        self.turn = 0.0  # when a call next leaves Python to the thread
 
     def ask(self, job):
         """Have a program made -> whether it will be: not where too many are waiting, or the process ends."""
@@ -101,11 +102,20 @@ class Worker:
                 self.working = None
                 self.more.notify_all()
 
+    @contextlib.contextmanager
+    def hurried(self):
+        """Within, calls that wait for what is made let the thread in."""
+        self.hurries = True
+        try:
+            yield
+        finally:
+            self.hurries = False
+
     def let_in(self):
-        """Of a call that the thread's job is for: leave Python to the thread every other millisecond. It has to have it
-        again after each of some 150 calls of LLVM, and calls back to back would let it wait for 5 ms and more each
-        time: for seconds, where LLVM takes 0.1 s."""
-        if self.working is not None and time.perf_counter() >= self.turn:
+        """Of a call that waits for what is made: where that takes little, leave Python to the thread every other
+        millisecond. It has to have it again after each of some 150 calls of LLVM, and calls back to back would let it
+        wait for 5 ms and more each time: for seconds, where LLVM takes 0.1 s."""
+        if self.hurries and time.perf_counter() >= self.turn:
             time.sleep(LEFT)
             self.turn = time.perf_counter() + KEPT
 

@@ -11,7 +11,12 @@ def nothing_to_win(here, version, total, inside):
     """Whether XLA is not asked, after a run as NumPy of so many seconds, so many of them in nests: for these alone, or
     for what another version of the same set of traces took."""
     alone = backend_choice.nothing_to_win(version, total, inside)
-    return alone or any(speaks_for(other, version, total) for other in here.versions)
+    return alone or is_spoken_for(here, version, total)
+
+
+def is_spoken_for(here, version, total=0.0):
+    """Whether another version tells that XLA need not be asked, where a run as NumPy takes so many seconds."""
+    return any(speaks_for(other, version, total) for other in here.versions)
 
 
 def speaks_for(other, version, total):
