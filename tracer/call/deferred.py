@@ -175,7 +175,7 @@ class Deferred:
             version.tried = 0.0
             return False
         version.tried, inside, raw, run = found
-        if raw is numpy_call.MISS or not siblings.nothing_to_win(self.here, version, version.tried, inside):
+        if raw is numpy_call.MISS or not siblings.nothing_to_win(self.entry, version, version.tried, inside):
             return False
         version.times, version.inside, self.faster = (version.tried, None), inside, run
         return True
@@ -183,7 +183,7 @@ class Deferred:
     def make(self):
         """Compile through XLA where that may win, and time both."""
         version, entry, leaves = self.version, self.entry, self.leaves
-        if self.quick or siblings.is_spoken_for(self.here, version):
+        if self.quick or siblings.is_spoken_for(entry, version):
             with WORKER.hurried():
                 if self.has_won():
                     return

@@ -51,7 +51,7 @@ def tried(entry, here, version, everything, put_off=None):
         if found is None:
             return None
         total, inside, raw, run = found
-        if raw is numpy_call.MISS or not siblings.nothing_to_win(here, version, total, inside):
+        if raw is numpy_call.MISS or not siblings.nothing_to_win(entry, version, total, inside):
             if backend_choice.traffic(version.decided) <= CHEAP:
                 version.tried = total
                 if raw is not numpy_call.MISS and put_off is not None and put_off(run, total):

@@ -7,16 +7,18 @@ NEAR = 4  # bound: times as many elements, and times as long a run, up to which 
 FAR_AHEAD = 2  # bound: times as long as NumPy that XLA has taken at the one
 
 
-def nothing_to_win(here, version, total, inside):
+def nothing_to_win(entry, version, total, inside):
     """Whether XLA is not asked, after a run as NumPy of so many seconds, so many of them in nests: for these alone, or
-    for what another version of the same set of traces took."""
+    for what another version took."""
     alone = backend_choice.nothing_to_win(version, total, inside)
-    return alone or is_spoken_for(here, version, total)
+    return alone or is_spoken_for(entry, version, total)
 
 
-def is_spoken_for(here, version, total=0.0):
-    """Whether another version tells that XLA need not be asked, where a run as NumPy takes so many seconds."""
-    return any(speaks_for(other, version, total) for other in here.versions)
+def is_spoken_for(entry, version, total=0.0):
+    """Whether another version of the function tells that XLA need not be asked, where a run as NumPy takes so many
+    seconds."""
+    sets = (found for other in list(entry.compiled.entries.values()) for found in other.worlds)
+    return any(speaks_for(other, version, total) for found in sets for other in found.versions)
 
 
 def speaks_for(other, version, total):
