@@ -169,7 +169,9 @@ class NewShapes(Generalising):
                 with isolation.calling(), left_to_python(self.compiled, UNSERVED):
                     return self.uncaptured(leaves, given)
             finally:
-                shape.answered(PLAIN, time.perf_counter() - start, new.here.sizing)
+                seconds = time.perf_counter() - start
+                shape.answered(PLAIN, seconds, new.here.sizing)
+                self.compiled.patience.answered(seconds)
         with self.compiled.lock, events.making(self.compiled):
             found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once

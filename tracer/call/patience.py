@@ -16,7 +16,9 @@ from ..common.terminal import several
 from ..guards.guard import Read, snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
-LONG = 3.0  # bound: seconds of tracing and compiling, after which that is so too
+LONG = 3.0  # bound: seconds of tracing, after which that is so too
+COMPILED = 6.0  # bound: seconds of compiling likewise,
+LITTLE = 1e-2  # bound: where plain Python takes at most this share of what a trace takes with its compilation
 KEPT = 0.9  # bound: share of what plain Python took that is believed after another trace
 PAYS = 1.0  # bound: share of what a trace takes that plain Python has taken for a state before it has one
 SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
@@ -25,13 +27,13 @@ PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray
 
 
 class Patience:
-    """Of one Compiled. made: its traces; seconds: what the last took with its program, spent: what all took; plain:
-    seconds of the calls that plain Python answered, the lesser of the last two (one may have had to wait); why: the
-    error that says so, once there is one."""
+    """Of one Compiled. made: its traces; seconds: what the last took with its program; spent: what all took without,
+    compiling: what their programs took; plain: seconds of the calls that plain Python answered, the lesser of the last
+    two (one may have had to wait); why: the error that says so, once there is one."""
 
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
-        self.last = 0.0  # seconds of the last such call
+        self.last = self.compiling = 0.0  # last: seconds of the last such call
         self.overran = False  # whether one took longer than a trace may
         # calls in a row of which nothing could be compiled, those of them that were not looked at, and why
         self.left, self.unseen, self.refusal = 0, 0, None
@@ -42,7 +44,7 @@ class Patience:
     def ask(self, state, reason):
         """Raise Unsettled where there is to be no trace of a call. state, reason: functions that give what tells it
         apart, and why there must be a new trace."""
-        if (self.made >= MOST or self.spent > LONG) and self.plain <= self.seconds:
+        if self.is_tired() and self.plain <= self.seconds:
             key = state()
             times, calls = self.met.get(key, (0, 0))
             times, calls = self.met[key] = times + 1, calls + one_in(self.refused)
@@ -56,6 +58,12 @@ class Patience:
         self.made, self.refused, self.left = self.made + 1, 0, 0
         self.plain, self.last = KEPT * self.plain, KEPT * self.last  # measured anew some time
 
+    def is_tired(self):
+        """Whether traces are no longer made at first sight: after many, or long ones; and after some whose compilation
+        was long, where plain Python is known to take next to nothing beside it."""
+        little = 0.0 < self.plain < LITTLE * self.seconds
+        return self.made >= MOST or self.spent > LONG or little and self.compiling > COMPILED
+
     def took(self, seconds):
         """Note what a trace took: nothing, where several processes have to decide alike."""
         seconds = 0.0 if is_one_of_several() else seconds
@@ -64,7 +72,7 @@ class Patience:
     def compiled(self, version):
         """Note what it took to compile what was traced last, likewise."""
         seconds = 0.0 if is_one_of_several() else version.pass_seconds + version.compile_seconds
-        self.seconds, self.spent = self.seconds + seconds, self.spent + seconds
+        self.seconds, self.compiling = self.seconds + seconds, self.compiling + seconds
 
     def answered(self, seconds):
         """Note what a call that plain Python answered took, likewise."""
