@@ -17,6 +17,11 @@ def every_equation(func):
             yield from every_equation(region)
 
 
+def ops_of(func):
+    """The ops of a function and of its regions, in that order."""
+    return [eqn.op for eqn in every_equation(func)]
+
+
 def own_lines(func):
     """{(file, line)} that the equations of a function and of its regions are of, as `encodable` texts."""
     places = [code_place(eqn.source) for eqn in every_equation(func)]

@@ -8,20 +8,10 @@ from ...ir.core import Builder, map_regions
 from ...ir.ops.control import loop
 from ...ir.ops.elementwise import select
 from ...ir.ops.linalg import dot_general
-from ...ir.ops.reduction import (
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    reduce_and,
-    reduce_max,
-    reduce_min,
-    reduce_or,
-    reduce_prod,
-    reduce_sum,
-)
+from ...ir.ops.reduction import cummax, cummin, cumprod, cumsum
 from ...ir.ops.shape import iota
 from ...ir.sample import SAMPLE, decide
+from ..native.reduce import REDUCTIONS
 from ..native.stages import free, in_stages, stands_alone
 from .looped import FUSED, looped
 from .nests import nest_of
@@ -32,8 +22,7 @@ LEAST = 2  # NumPy calls that a nest has to stand for; measured by benchmarks/tu
 NUMBER = 0.1  # what an equation on numbers is of such a call; measured by benchmarks/tune.py
 # what is a nest by itself: NumPy adds up one number in 4 ns, of which the addition is 1, chooses one in 5 where it
 # cannot foresee which, and begins each of many reductions anew
-BY_THEMSELVES = {cumsum, cumprod, cummax, cummin, select}
-REDUCTIONS = {reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or}
+BY_THEMSELVES = {cumsum, cumprod, cummax, cummin, select, *REDUCTIONS}
 # multiplications from which a product that NumPy has a call for is better done by it; measured by benchmarks/tune.py
 PRODUCT = 1 << 11
 
@@ -100,6 +89,6 @@ def multiplications(eqn):
 def weight(eqn):
     """NumPy calls that an equation is worth."""
     (r, *_) = eqn.results
-    if r.type.shape and (eqn.op in BY_THEMSELVES or eqn.op in REDUCTIONS):
+    if r.type.shape and eqn.op in BY_THEMSELVES:
         return LEAST
     return 1 if any(x.type.shape for x in (*eqn.operands, *eqn.results)) else NUMBER

@@ -149,7 +149,11 @@ class Compiled(Inspecting):
             if max(patience.refused, patience.left) >= SEEN and self.rests(args, kwargs):
                 with left_to_python(self, patience.why or patience.refusal):
                     return self.plain(*args, **kwargs)
-            return self.route(args, kwargs)
+            left = patience.left
+            out = self.route(args, kwargs)
+            if patience.left == left:  # a program has answered
+                patience.left = 0
+            return out
         if not self.has_plain:
             trace.root.outside.derives = True
         return hooks.call(self.function)(*args, **kwargs)

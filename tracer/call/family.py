@@ -14,12 +14,12 @@ import re
 
 from ...ir.dims import Dim
 from ...ir.generic import Unalike, generalised
+from ...ir.walk import ops_of
 from ..capture.capture import Kind
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import kind_of_type
 from ..capture.size_forms import CapturedForm
 from ..common.errors import WengertError
-from ..program.siblings import ops_of
 from ..program.specialisation import Specialisation
 from .sampling import Unsampled, kinds_at, version_at
 from .size_facts import (

@@ -17,12 +17,12 @@ from ..guards.guard import Read, snapshot
 
 MOST = 8  # bound: traces of a function that are made at first sight
 LONG = 3.0  # bound: seconds of tracing, after which that is so too
-COMPILED = 6.0  # bound: seconds of compiling likewise,
-LITTLE = 1e-2  # bound: where plain Python takes at most this share of what a trace takes with its compilation
+COMPILED = 6.0  # bound: seconds of compiling likewise, where plain Python takes little
+LITTLE = 1e-2  # bound: share of what a trace takes with its compilation that is little
 KEPT = 0.9  # bound: share of what plain Python took that is believed after another trace
 PAYS = 1.0  # bound: share of what a trace takes that plain Python has taken for a state before it has one
-SEEN = 64  # bound: calls in a row of which it is looked up whether they were met before; later it is one in as many
-SPARE = 16  # bound: as this, and as its square after as many times as many
+SEEN = 64  # bound: calls in a row left to plain Python that are all looked at
+SPARE = 16  # bound: then one in so many is, and after so many times SEEN one in the square of it
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64, np.int64))
 
 
@@ -81,14 +81,16 @@ class Patience:
 
     def was_left(self, refusal, pieces):
         """Note a call that is not captured; pieces: what of it is compiled all the same."""
-        self.left, self.refusal = 0 if pieces else self.left + 1, refusal
+        self.left = 0 if pieces else self.left + 1
+        if self.left == SEEN:
+            self.refusal = str(refusal)  # which, as an exception, may hold what the call was given
 
     def leaves(self):
         """Whether the next call is left to plain Python without a look at its arguments: none before was captured."""
         if self.left < SEEN:
             return False
         self.left += 1
-        rests = self.left % one_in(self.left) != 0
+        rests = not is_looked_at(self.left)
         self.unseen += rests
         return rests
 
@@ -100,13 +102,18 @@ class Patience:
             self.looks = False
             return False
         self.refused += 1
-        self.looks = self.refused % one_in(self.refused) == 0
+        self.looks = is_looked_at(self.refused)
         return not self.looks
 
 
 def one_in(count):
     """Of how many calls one is looked at, after so many in a row that had no program."""
     return 1 if count < SEEN else SPARE if count < SPARE * SEEN else SPARE**2
+
+
+def is_looked_at(count):
+    """Whether the last of so many calls in a row is."""
+    return count % one_in(count) == 0
 
 
 def is_plain(x):

@@ -1,6 +1,6 @@
 """What was measured at one size of a program speaks for others: XLA is not compiled anew to lose again."""
 
-from ...ir.walk import every_equation
+from ...ir.walk import ops_of
 from . import backend_choice
 
 NEAR = 4  # bound: times as many elements, and times as long a run, up to which one size speaks for another
@@ -17,8 +17,8 @@ def nothing_to_win(entry, version, total, inside):
 def is_spoken_for(entry, version, total=0.0):
     """Whether another version of the function tells that XLA need not be asked, where a run as NumPy takes so many
     seconds."""
-    sets = (found for other in list(entry.compiled.entries.values()) for found in other.worlds)
-    return any(speaks_for(other, version, total) for found in sets for other in found.versions)
+    sets = (here for made in list(entry.compiled.entries.values()) for here in made.worlds)
+    return any(speaks_for(other, version, total) for here in sets for other in here.versions)
 
 
 def speaks_for(other, version, total):
@@ -35,7 +35,3 @@ def speaks_for(other, version, total):
 
 def dtypes_and_ranks(version):
     return [(p.type.dtype, p.type.ndim) for p in version.func.params]
-
-
-def ops_of(func):
-    return [eqn.op for eqn in every_equation(func)]

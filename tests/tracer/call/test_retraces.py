@@ -316,6 +316,9 @@ def test_calls_of_what_is_never_captured_are_not_looked_at(falling_back):
     for _ in range(patience.SPARE):
         assert f(x).tolist() == [2.0] * 3
     assert traces(f) == 1 and f.compiled.patience.left == 0
+    f.compiled.patience.left = 5
+    assert f.callee(f.compiled.slow, (x,), {}).tolist() == [2.0] * 3  # a program answers, beside the code in front
+    assert f.compiled.patience.left == 0
 
 
 def test_explain_says_what_python_answers(falling_back):
