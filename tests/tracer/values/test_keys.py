@@ -103,7 +103,7 @@ def test_nan_and_numbers_without_end(falling_back):
         assert compiled(float("nan")) == keyed(float("nan"))
 
 
-def test_data_that_keep_changing_settle():
+def test_data_that_keep_changing_settle(monkeypatch):
     def keyed(x):
         return {x: 1}
 
@@ -113,6 +113,7 @@ def test_data_that_keep_changing_settle():
             assert compiled(k + 0.5) == keyed(k + 0.5)
     assert traces(compiled) <= 16
 
+    monkeypatch.setattr("wengert.tracer.call.patience.PAYS", 0.0)  # however little plain Python takes
     compiled = jit(keyed, whole=False)
     with pytest.warns(Fallback, match="16 different ways"):
         for k in range(80):  # in the first round eight are traced, later those that are met again
