@@ -3,11 +3,15 @@ by one, some by the other, and the faster has the rest.
 
 Each call runs once, by one of the two, so what it does is done once; and plain Python is right whatever it is asked:
 the contest is about time alone. It is held for each combination of types, behind the guard and tests of shapes. What
-may take much longer in plain Python than it takes compiled is not tried in it: loops whose trips data decide, many
-equations, derivatives.
+may take much longer in plain Python than it takes compiled is not tried in it: many equations, derivatives.
+
+Where data decide the trips of loops, plain Python is tried where a compiled call takes so little that it could not take
+longer than the trace did. Where it wins, its calls are timed on, and one that takes longer than a compiled one has the
+contest begin again.
 """
 
 import collections
+import math
 import threading
 import time
 
@@ -31,13 +35,18 @@ MOST = 8.0  # bound: times the compiled time that plain Python may be expected t
 ONCE = 5e-3  # bound: seconds that it may be expected to take likewise: a trace takes longer
 SHORT = 1e-4  # bound: seconds that do not matter a few times
 SLOWER = 30.0  # bound: times as long as through XLA that plain Python may take for a loop
+IN_CODE = 300.0  # bound: times as long as machine code that it may take likewise
+SHARE = 0.5  # bound: of what a trace took, with its compilation, that a call in plain Python may take for such a loop
 
 
 class Contest:
-    """Calls of one combination of types. plain: None while it is open, then whether plain Python answers."""
+    """Calls of one combination of types. plain: None while it is open, then whether plain Python answers; watched:
+    whether calls of that one are timed on, as data decide how long they take."""
 
     def __init__(self, entry, here, version):
         self.entry, self.here, self.expected = entry, here, expected(version.captured.func)
+        self.watched, self.late, self.patience = not knows_trips(version), 0, 1
+        self.version = version
         self.arrays = array_shapes(here, version)
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.lines = ()  # of the forms
@@ -46,6 +55,8 @@ class Contest:
     @raises_for_user
     def __call__(self, callee, /, *args, **kwargs):
         """A call of the function of a Callee, answered by the one whose turn it is."""
+        if self.plain:
+            return self.timed_on(callee, args, kwargs)
         if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call
             return self.form(callee, 0)(*args, **kwargs)
         try:
@@ -62,6 +73,16 @@ class Contest:
             return out
         finally:
             self.lock.release()
+
+    def timed_on(self, callee, args, kwargs):
+        """A call that plain Python answers, since it won."""
+        start = time.perf_counter()
+        out = callee.given(*args, **kwargs)
+        if time.perf_counter() - start > HOPELESS * min(self.spent[0], default=math.inf):
+            self.late += 1
+            if self.late == self.patience:
+                callee(self.open_again)
+        return out
 
     def form(self, callee, turn):
         """What answers for a Callee in a turn."""
@@ -90,12 +111,29 @@ class Contest:
     def settle(self):
         """End the contest, if it can be told who wins."""
         ours, plain = self.spent
-        if not plain and len(ours) == 2 and not is_worth_trying(self.expected, min(ours)):
+        if not plain and len(ours) == 2 and not self.is_worth_trying(min(ours)):
             self.close(False)
-        elif plain and min(plain) > max(HOPELESS * min(ours), SHORT):
+        elif plain and self.usual(plain) > max(HOPELESS * self.usual(ours), SHORT):
             self.close(False)
         elif len(plain) == TURNS:
-            self.close(min(plain) < BETTER * min(ours))
+            self.close(self.usual(plain) < BETTER * self.usual(ours))
+
+    def usual(self, spent):
+        """Seconds of the calls of one: the least, as others had to wait; the mean where data decide."""
+        return sum(spent) / len(spent) if self.watched else min(spent)
+
+    def is_worth_trying(self, ours):
+        """Whether plain Python is tried, where a compiled call takes so many seconds."""
+        if not self.watched:
+            return is_worth_trying(self.expected, ours)
+        version, slower = self.version, SLOWER if runs_loops_in_xla(self.version) else IN_CODE
+        made = version.trace_seconds + version.pass_seconds + (version.compile_seconds or 0.0)
+        return slower * ours <= SHARE * made
+
+    def open_again(self):
+        """Calls take plain Python longer than they took it; each time more of them are borne."""
+        self.late, self.patience, self.plain, self.spent = 0, 2 * self.patience, None, ([], [])
+        self.install()
 
     def close(self, plain):
         self.plain = plain
@@ -103,13 +141,17 @@ class Contest:
         if plain:
             said = {"of": self.entry.compiled, "engine": "plain Python"}
             events.report("compile", "engine", lambda: f"runs {self.told()}", **said)
+        self.install()
+
+    def install(self):
+        """Have calls know who answers them."""
         with self.entry.compiled.lock:
             if self.entry.current is self.here:
                 self.entry.compiled.front.install(self.entry)
 
     def told(self):
         """As `explain` says it."""
-        ours, plain = (in_time(min(t)) for t in self.spent)
+        ours, plain = (in_time(self.usual(t)) for t in self.spent)
         return f"as plain Python: {plain} against {ours} compiled, when they were timed"
 
 
@@ -163,12 +205,10 @@ def may_be_tried(version):
 
 
 def is_timed(version):
-    """Whether a version takes as long in plain Python as its equations say: no loop goes on as the data ask."""
+    """Whether it can be told how long a version may take in plain Python."""
     if version.equations is not None or version.captured.outside.derives:  # of those from disk it is not known
         return False
-    if version.differs_from_plain:
-        return False
-    return knows_trips(version)
+    return not version.differs_from_plain
 
 
 def knows_trips(version):
@@ -183,9 +223,12 @@ def expected_in_plain(version):
     if knows_trips(version):
         return expected(version.captured.func), True
     spent = (version.first_seconds or 0.0) - (version.compile_seconds or 0.0)
-    if version.engine or spent <= 0.0 or any(why is None for _, why in native.forms(version.func, native.LEAST)):
-        return None, False
-    return SLOWER * spent, False
+    return (SLOWER * spent if spent > 0.0 and runs_loops_in_xla(version) else None), False
+
+
+def runs_loops_in_xla(version):
+    """Whether no loop of a version runs as machine code."""
+    return not version.engine and all(why is not None for _, why in native.forms(version.func, native.LEAST))
 
 
 def expected(func, times=1):

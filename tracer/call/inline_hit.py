@@ -55,7 +55,8 @@ class Hit:
         for contest in contests(self.entry, self.here).values() if plain is not False else ():
             if plain is None and contest.plain is False:
                 continue
-            answer = f"callee.given({called})" if plain or contest.plain else f"{named(contest)}(callee, {called})"
+            at_once = plain or contest.plain and not contest.watched
+            answer = f"callee.given({called})" if at_once else f"{named(contest)}(callee, {called})"
             lines.append(f"{self.where(contest.arrays, named)}return {answer}")
         for interim in interims(self.entry, self.here) if plain is None else ():
             asks = f"{named(interim)}.is_next()"

@@ -26,10 +26,14 @@ class Clock:
     """Seconds as a test would have them: what a compiled call takes, and a plain one."""
 
     def __init__(self, monkeypatch, ours, plain):
-        self.now, self.seconds = 0.0, {False: ours, True: plain}
-        monkeypatch.setattr(contest.time, "perf_counter", lambda: self.now)
+        self.now, self.seconds, self.step = 0.0, {False: ours, True: plain}, 0.0
+        monkeypatch.setattr(contest.time, "perf_counter", self.read)
         form = contest.Contest.form
         monkeypatch.setattr(contest.Contest, "form", lambda one, callee, turn: self.after(form(one, callee, turn), turn))
+
+    def read(self):
+        self.now += self.step
+        return self.now
 
     def after(self, form, plain):
         def call(*args, **kwargs):
@@ -137,18 +141,60 @@ def test_derivatives_are_compiled(monkeypatch):
         assert answered(f) == []
 
 
-def test_loops_that_go_on_as_data_ask_are_compiled(monkeypatch):
-    Clock(monkeypatch, 2e-6, 1e-6)
+def grown(x):
+    while x.sum() < 100.0:
+        x = x * 1.5
+    return x
 
-    def f(x):
-        while x.sum() < 100.0:
-            x = x * 1.5
-        return x
 
-    compiled = jit(f)
+def told(x):
+    n = 0
+    while x.sum() < 100.0:
+        x = x * 1.5
+        n += 1
+        print(n)
+    return x
+
+
+def of_any_trips(function, made):
+    """`function` compiled, of which a trace with its compilation took so many seconds."""
+    f = jit(function)
+    agree(f(np.ones(3)), function(np.ones(3)))
+    for version in (v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions):
+        version.trace_seconds = made
+    return f
+
+
+@pytest.mark.parametrize("function", [grown, told])
+@pytest.mark.parametrize("ours, plain, made, wins", [(1e-4, 1e-5, 1.0, True), (1e-5, 1e-4, 1.0, False), (1e-4, 1e-5, 1e-3, False)])
+def test_loops_that_go_on_as_data_ask_are_tried_where_a_call_is_short(monkeypatch, capsys, function, ours, plain, made, wins):
+    Clock(monkeypatch, ours, plain)
+    compiled = of_any_trips(function, made)
     for _ in range(CALLS):
-        agree(compiled(np.ones(3)), f(np.ones(3)))
-    assert answered(compiled) == []
+        for f in (compiled, function):
+            agree(f(np.ones(3)), function(np.ones(3)))
+            lines = capsys.readouterr().out.splitlines()
+            assert lines[: len(lines) // 2] == lines[len(lines) // 2 :] and (function is grown or lines)
+    assert answered(compiled) == [wins]
+
+
+def test_calls_that_data_make_long_begin_the_contest_again(monkeypatch):
+    clock = Clock(monkeypatch, 1e-4, 1e-5)
+    f = of_any_trips(grown, 1.0)
+    for times in range(3):
+        for _ in range(CALLS):
+            f(np.ones(3))
+        assert answered(f) == [True]
+        clock.step = 1e-3
+        for k in range(2**times):  # each time more of them are borne
+            assert answered(f) == [True]
+            agree(f(np.ones(3) / 2), grown(np.ones(3) / 2))
+        clock.step = 0.0
+        assert answered(f) == [None]
+    clock.seconds[True] = 1e-2
+    for _ in range(CALLS):
+        f(np.ones(3))
+    assert answered(f) == [False]
 
 
 def test_what_plain_python_would_take_long_for_is_not_tried(monkeypatch):
