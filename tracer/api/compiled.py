@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import threading
+import time
 
 from ...backends.xla import dispatch
 from ...backends.xla.device_list import find_device
@@ -13,7 +14,7 @@ from ...ir.forks import RENEWED
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
-from ..call import pickled, shared
+from ..call import pickled, shared, slow_calls
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
@@ -23,6 +24,7 @@ from ..call.kept import KeptTraces
 from ..call.leaf_groups import leaves_text
 from ..call.patience import SEEN, Patience, is_plain
 from ..call.route import Route, better_known
+from ..call.slow_calls import SlowCalls
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import names_of
@@ -99,6 +101,7 @@ class Compiled(Inspecting):
         self.warned = set()  # the texts of the Fallback warnings given, without sizes
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience, self.kept = threading.RLock(), Patience(), KeptTraces(self)
+        self.slow_calls = SlowCalls()
         RENEWED.add(self)
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named
@@ -149,10 +152,15 @@ class Compiled(Inspecting):
             if max(patience.refused, patience.left) >= SEEN and self.rests(args, kwargs):
                 with left_to_python(self, patience.why or patience.refusal):
                     return self.plain(*args, **kwargs)
-            left = patience.left
-            out = self.route(args, kwargs)
-            if patience.left == left:  # a program has answered
-                patience.left = 0
+            left, plain, start = patience.left, self.slow_calls.is_plain_next(self, args, kwargs), time.perf_counter()
+            if plain:
+                with left_to_python(self, slow_calls.TEXT):
+                    out = self.plain(*args, **kwargs)
+            else:
+                out = self.route(args, kwargs)
+                if patience.left == left:  # a program has answered
+                    patience.left = 0
+            self.slow_calls.took(self, plain, time.perf_counter() - start)
             return out
         if not self.has_plain:
             trace.root.outside.derives = True

@@ -6,24 +6,29 @@ that is answered inline does not even need it, for what a trace relied on is wri
 function: `callee`, and the user's own cells.
 """
 
+import weakref
+
 from ..common.errors import as_seen
 from . import pickled
+
+RARELY = 256  # bound: calls of a set of traces that are not answered inline, until it is tested inline again
 
 
 class Callee:
     """object: the function of the user's that guards begin at, None where the traces are for one function anyway;
     given: what the transform was given; hot: the specialisation sets tested inline; misses: calls that were not
-    answered inline though there was a program; behind, counter: while its calls are counted (`counted.py`), what
+    answered inline though there was a program; waits: {set: (how many of them it has had since it was tested inline, of
+    how many it waits for)}; behind, counter: while its calls are counted (`counted.py`), what
     answers them in place of the function in front, and who counts; made: how a pickle makes it again (`pickled.py`);
     ahead: the function that answers for one that was unpickled."""
 
     __slots__ = ("compiled", "given", "object", "hot", "misses", "front", "_function", "__weakref__")
-    __slots__ += ("behind", "counter", "made", "ahead")
+    __slots__ += ("behind", "counter", "made", "ahead", "waits")
 
     def __init__(self, compiled, given=None, object=None):
         self.compiled, self.given, self.object = compiled, given, object
         self.hot, self.misses, self._function, self.behind = (), 0, None, None
-        self.made = self.ahead = None
+        self.made = self.ahead = self.waits = None
         self.front = lambda: None  # a weak reference to the function that is called
 
     seen = staticmethod(as_seen)  # what becomes of an exception that leaves the function in front
@@ -38,6 +43,25 @@ class Callee:
             return run(*args, **kwargs)
         finally:
             cell.callee, cell.object = before, None if before is None else before.object
+
+    def missed(self, here, alone, full):
+        """Note a call that was not answered inline, though there is a program -> whether its set of traces is to be
+        tested inline. alone: whether this is not one of several functions, which may be called once; full: whether
+        another is not tested then.
+
+        Where more sets than are tested come in turn, each waits for twice as many calls each time: code is compiled for
+        every combination of them.
+        """
+        self.misses += 1
+        if self.misses < 2 and not alone:
+            return False
+        if not full:
+            return True
+        self.waits = weakref.WeakKeyDictionary() if self.waits is None else self.waits
+        missed, awaited = self.waits.get(here, (0, 1))
+        pays = missed + 1 >= awaited
+        self.waits[here] = (0, min(2 * awaited, RARELY)) if pays else (missed + 1, awaited)
+        return pays
 
     @property
     def function(self):

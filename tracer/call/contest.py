@@ -174,16 +174,19 @@ def array_shapes(here, version):
 
 def may_answer(entry):
     """Whether plain Python may answer the calls of an entry."""
-    compiled = entry.compiled
+    return entry.numpy and may_be_plain(entry.compiled)
+
+
+def may_be_plain(compiled):
+    """Whether plain Python may answer calls of ndarrays."""
     return (
         compiled.has_plain
         and not compiled.whole
         and compiled.promote == "numpy"
         and compiled.debug is None
         and not compiled.is_of_compiled
-        and entry.numpy
         and compiled.device is None
-        and backend_choice.asked(entry) is None
+        and backend_choice.asked(compiled) is None
         and dispatch.on_host()
     )
 

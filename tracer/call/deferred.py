@@ -82,8 +82,10 @@ def may_wait_for_xla(entry, here, version, everything):
         return False
     if not entry.learns():
         return False
-    special = entry.compiled.exact or entry.compiled.cache.keeps or version.captured.outside.draws or here.draws
-    if special or backend_choice.asked(entry) is not None or not backend_choice.eligible(entry, here, version, LONGEST):
+    compiled = entry.compiled
+    special = compiled.exact or compiled.cache.keeps or version.captured.outside.draws or here.draws
+    asked = backend_choice.asked(compiled) is not None
+    if special or asked or not backend_choice.eligible(entry, here, version, LONGEST):
         return False
     return sum(getattr(x, "nbytes", 0) for x in everything) <= LARGE
 

@@ -32,6 +32,7 @@ from .observed import asked_axes
 from .trace_costs import cost_of
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
+SHARE = 0.25  # bound: of the seconds that it takes, that these have taken
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
 UNSERVED = "there is no program for its shapes as yet"
 PLAIN, NUMPY = "plain Python", "generated NumPy"
@@ -60,10 +61,12 @@ class ShapeTally:
         self.by[who] = self.by.get(who, 0) + 1
         self.seconds += seconds
 
-    def is_due(self, cost):
-        """Whether it is to have a program of its own, which takes `cost` seconds to make."""
+    def is_due(self, cost, compiled):
+        """Whether it is to have a program of its own, which takes `cost` seconds to make: soon, unless there have been
+        more of these than are kept, or plain Python takes no longer than to find one."""
         calls = sum(self.by.values())
-        return self.due or calls > 0 and (self.seconds >= cost or calls >= OFTEN and cost < SHORT)
+        often = calls >= OFTEN and cost < SHORT and not compiled.kept.count and not compiled.slow_calls.plain
+        return self.due or calls > 0 and self.seconds >= (SHARE if often else 1.0) * cost
 
 
 class NewShapes(Generalising):
@@ -79,7 +82,7 @@ class NewShapes(Generalising):
             and not forked.Process.forked
             and not is_one_of_several()
             and current_trace() is None
-            and (compiled.dynamic is not None or backend_choice.asked(self) != "xla")
+            and (compiled.dynamic is not None or backend_choice.asked(compiled) != "xla")
         )
 
     def hold_back(self, types, here):
@@ -108,9 +111,10 @@ class NewShapes(Generalising):
         shape.due = shape.due or here.sizing.is_exact(types)
         if self.generalised(here, types, sibling, eager or not soon):
             raise NewShape(shape, here, served=True)
-        if soon and not shape.is_due(cost):
+        if soon and not shape.is_due(cost, self.compiled):
             raise NewShape(shape, here)
         here.served[full] = here.shapes.pop(full)
+        here.sizing.spent += cost if soon else 0.0  # which a program of all sizes would have saved
         self.take_over(types, here)
         return soon
 
@@ -137,7 +141,7 @@ class NewShapes(Generalising):
         if not self.may_be_generalised(here):
             if shape is None and self.surely_waits(here, types):
                 shape = tally(here, types)
-            if shape is not None and not shape.is_due(cost_of(telling(here))):
+            if shape is not None and not shape.is_due(cost_of(telling(here)), self.compiled):
                 return NewShape(shape, here)
         return Untraced() if here.version(types) is None else None
 
@@ -170,8 +174,9 @@ class NewShapes(Generalising):
                     return self.uncaptured(leaves, given)
             finally:
                 seconds = time.perf_counter() - start
-                shape.answered(PLAIN, seconds, new.here.sizing)
                 self.compiled.patience.answered(seconds)
+                shape.answered(PLAIN, seconds, new.here.sizing)
+                new.here.sizing.spent += self.compiled.slow_calls.unseen()
         with self.compiled.lock, events.making(self.compiled):
             found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once

@@ -96,7 +96,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
             elif here in self.compiled.front.lines:
                 self.compiled.front.missed(self)
             everything = [*leaves, *here.gather()]
-            for straight in here.straight:
+            for straight in here.straight_for(everything):
                 out = straight(*everything)
                 if out is not MISS:
                     return out

@@ -25,6 +25,7 @@ from ..values.speculate import Assumption
 from .contest import taken_types
 from .leaf_groups import leaves_text
 from .receipt import receipt
+from .slow_calls import TEXT
 from .told_sizes import sample_text, size_lines, symbolic_types
 
 TOLD = 12  # bound: choices by value of a trace that are told
@@ -85,6 +86,9 @@ def explanation(compiled):
     if compiled.patience.unseen:
         calls = several(compiled.patience.unseen, "more call")
         lines.append(f"  plain Python answered {calls} without a look at the arguments: none before was captured")
+    if compiled.slow_calls.answered:
+        calls = several(compiled.slow_calls.answered, "more call")
+        lines.append(f"  plain Python answered {calls}: {TEXT}")
     return Explanation("\n".join(lines))
 
 

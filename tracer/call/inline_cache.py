@@ -254,10 +254,8 @@ class InlineCache:
         callee, here = self.own or self.cell.callee, entry.current
         if here not in self.lines:
             self.install(entry)
-        elif here not in callee.hot:
-            callee.misses += 1
-            if callee.misses > 1 or len(self.callees) == 1:
-                self.put(callee, here)
+        elif here not in callee.hot and callee.missed(here, len(self.callees) == 1, len(callee.hot) >= HOT):
+            self.put(callee, here)
 
     def form(self, entry, here, plain):
         """The code of a function that does what the one in front does for a signature, compiled or as plain Python, and

@@ -14,6 +14,7 @@ from ..program.backend_choice import BackendChoice
 from ..program.emit_results import memoised_check, return_lines
 from ..program.emit_stores import store_lines
 from ..program.numpy_call import stored_names
+from ..program.specialisation_set import IN_TURN
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 from .contest import contests
@@ -23,6 +24,7 @@ from .interim import interims
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
 FEW = 4
+SEVERAL = 16  # bound: programs that are all tried inline
 
 
 class Hit:
@@ -32,7 +34,7 @@ class Hit:
     def __init__(self, space, entry, here, k, leaves, given, lookups):
         self.space, self.entry, self.k, self.leaves, self.lookups = space, entry, k, leaves, lookups
         self.names = [leaves[i] for i in entry.dynamic]
-        self.given = [] if entry.flat else [f"given={given}"]
+        self.in_full, self.given = given, [] if entry.flat else [f"given={given}"]
         self.here = here
         self.versions = here.versions
         self.call = here.call
@@ -51,17 +53,33 @@ class Hit:
     def contested(self, called, plain):
         """Lines that hand calls to plain Python, or to the contest while it is open; called: text of what is handed on;
         plain: whether plain Python answers in any case, None as contests have it."""
-        lines, named = [], namer(f"p{self.k}", self.space)
+        lines, named, groups = [], namer(f"p{self.k}", self.space), {}
         for contest in contests(self.entry, self.here).values() if plain is not False else ():
             if plain is None and contest.plain is False:
                 continue
-            at_once = plain or contest.plain and not contest.watched
-            answer = f"callee.given({called})" if at_once else f"{named(contest)}(callee, {called})"
-            lines.append(f"{self.where(contest.arrays, named)}return {answer}")
+            at_once = bool(plain or contest.plain and not contest.watched)
+            places = tuple([place for place, _ in contest.arrays])
+            groups.setdefault((at_once, places), []).append(contest)
+        for (at_once, places), alike in groups.items():
+            if len(alike) > IN_TURN:
+                lines.append(self.in_a_table(at_once, places, alike, named, called))
+                continue
+            for contest in alike:
+                answer = f"callee.given({called})" if at_once else f"{named(contest)}(callee, {called})"
+                lines.append(f"{self.where(contest.arrays, named)}return {answer}")
         for interim in interims(self.entry, self.here) if plain is None else ():
             asks = f"{named(interim)}.is_next()"
             lines.append(f"{self.where(interim.arrays, named, asks)}return {named(interim)}(callee, {called})")
         return [*self.lead, *lines] if lines else []
+
+    def in_a_table(self, at_once, places, contests, named, called):
+        """The line that looks for the contest of a call among many, by the shapes at these places."""
+        taken = [*self.names, *self.behind]
+        shapes = "".join(f"{taken[place]}.shape, " for place in places)
+        table = named({tuple([shape for _, shape in contest.arrays]): contest for contest in contests})
+        if at_once:
+            return f"if ({shapes}) in {table}: return callee.given({called})"
+        return f"if (found := {table}.get(({shapes}))) is not None: return found(callee, {called})"
 
     def where(self, arrays, named, *more):
         """The beginning of a line that asks whether leaves and inputs have such shapes, and more."""
@@ -71,11 +89,18 @@ class Hit:
 
     def lines(self):
         here, k = self.here, self.k
-        lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
+        inline = here.straight  # of many, those of all sizes and the latest: the entry finds the others
+        if len(inline) > SEVERAL:
+            ours = [v.straight for v in self.versions if v.symbolic is not None and v.straight is not None]
+            inline = [*ours, *(x for x in inline[-IN_TURN:] if x not in ours)]
+        lead = [*self.lead, *(line for j, straight in enumerate(inline) for line in self.as_numpy(j, straight))]
+        slow = f"return callee(slow, *{self.in_full})"  # plain Python may be as fast as to look among many
+        if len(here.straight) > SEVERAL:
+            return [*lead, slow]
         again = f"return callee(entry_{k}.run, {', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
         asked = any(v.asks_first for v in self.versions)
         if asked or here.straight and all(v.engine for v in self.versions) or any(map(is_deferred, self.versions)):
-            return [*lead, *self.in_cells([again])]
+            return [*lead, *(self.in_cells([again]) if len(self.versions) <= SEVERAL else [slow])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
             self.call = here.call.program
         waits, result = self.result()

@@ -17,6 +17,7 @@ from ..common import events
 from ..guards.static_arguments import key_of
 from ..program import backend_choice, outlined, trap
 from ..program.specialisation_set import SpecialisationSet
+from .deferred import is_deferred
 
 TRACES = 256  # bound: traces of one function
 BYTES = 1 << 28  # bound: bytes that they, their programs and machine code take, as far as can be told beforehand
@@ -169,10 +170,17 @@ class Recalling:
         if here is None:
             here = SpecialisationSet(self.compiled, old.rules)
             self.worlds.append(here)
+        places = version.places
         here.take_over_from(old, version)
         if version.tree is not None:
             return here
-        if version.engine:
+        same = version.places == places
+        if same and is_deferred(version):
+            version.deferred.here = here
+            backend_choice.begin(here, version.deferred)
+        elif same and version.engine and version.straight is not None:
+            backend_choice.stand_by(self, here, version)
+        elif version.engine:
             backend_choice.switch_to_numpy(self, here, version)
         elif version.chain is not None:
             outlined.put_pieces(here, version)

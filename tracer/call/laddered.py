@@ -55,7 +55,7 @@ class Laddered:
     def of(cls, entry, here, family, numpy, skipped):
         """None where XLA is not asked for such programs."""
         func = family.generic.func
-        asked = backend_choice.asked(entry) == "numpy" or not dispatch.on_host()
+        asked = backend_choice.asked(entry.compiled) == "numpy" or not dispatch.on_host()
         few = any(p.type.small for p in func.params)
         return None if asked or few else cls(entry, here, family, numpy, skipped)
 

@@ -119,6 +119,8 @@ def is_looked_at(count):
 def is_plain(x):
     """Whether there is surely no array of jax's in an argument, which a container of others may hold."""
     kind = type(x)
+    if kind in PLAIN:
+        return True
     if kind in (list, tuple):
         return PLAIN.issuperset(map(type, x))
     return PLAIN.issuperset(map(type, x.values())) if kind is dict else not dispatch.is_device_array(x)

@@ -85,6 +85,7 @@ def is_leaf(tree):
 
 
 DICTS = dict, OrderedDict, defaultdict  # of which jax keeps the order of the second
+CONTAINERS = list, tuple, dict
 
 
 def unflatten(tree, leaves, order=None):
@@ -114,6 +115,8 @@ def key_order(x):
             in_order = False
         return None if in_order and all(o is None for o in inside.values()) else inside
     if isinstance(x, list | tuple):
+        if not any(issubclass(kind, CONTAINERS) for kind in {type(v) for v in x}):
+            return None
         inside = [key_order(v) for v in x]
         return inside if any(o is not None for o in inside) else None
     return None

@@ -81,7 +81,7 @@ class Subject:
         if version.deferred is not None:
             return str(version.deferred.told()).removeprefix("as generated NumPy")
         if version.engine:
-            return asked_for(entry) if backend_choice.asked(entry) else "as it was kept on disk"
+            return asked_for(entry) if backend_choice.asked(entry.compiled) else "as it was kept on disk"
         if version.chain is not None:
             return "it says the same many times, so alike pieces are compiled once"
         return why_xla(entry, version)
@@ -109,7 +109,7 @@ def asked_for(entry: Any) -> str:
 
 def why_xla(entry: Any, version: Any) -> str:
     """Why there is no other form of a program than the one through XLA, that was timed."""
-    if backend_choice.asked(entry) == "xla":
+    if backend_choice.asked(entry.compiled) == "xla":
         return asked_for(entry)
     if not entry.numpy:
         return "arguments are jax arrays"

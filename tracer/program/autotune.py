@@ -37,7 +37,7 @@ def tried(entry, here, version, everything, put_off=None):
         return None
     if not backend_choice.eligible(entry, here, version):
         return step_by_step(entry, here, version, everything)
-    if backend_choice.asked(entry) is None:
+    if backend_choice.asked(entry.compiled) is None:
         if not entry.numpy:  # whose programs have to win more than what XLA takes at least
             return None
         quickly = put_off is not None and does_little(version.decided)

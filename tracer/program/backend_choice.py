@@ -24,12 +24,14 @@ from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
 from ...ir.exactness import exactly
 from ...ir.passes.widen import has_small
+from ...ir.types import type_of
 from ..common import events
 from ..values.array import WEAK_DTYPES
 from . import numpy_call, trap
 from .clock import ENOUGH, LONG, clocked, turns
 from .numpy_costs import BANDWIDTH, LOOP, equations, estimated, least_in_nests, nbytes, traffic
 from .on_jax_arrays import on_jax_arrays
+from .specialisation_set import IN_TURN
 from .trace_tree import SelectedResults, Trees
 
 # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
@@ -53,15 +55,19 @@ LITTLE_ROW = 1 << 13  # bound: elements of an array up to which nests are taken 
 
 
 class BackendChoice:
-    """Stands for the program of a world in which some signatures run as NumPy."""
+    """Stands for the program of a world in which some signatures run as NumPy. known: {types: the one in `found` that
+    has answered leaves of these}, of many."""
 
-    def __init__(self, program, found=()):
-        self.program, self.found = program, tuple(found)
+    def __init__(self, program, found=(), known=None):
+        self.program, self.found, self.known = program, tuple(found), known or {}
 
     def __call__(self, *leaves):
-        for run in self.found:
+        types = tuple(map(type_of, leaves)) if len(self.found) > IN_TURN else ()
+        known = self.known.get(types)
+        for run in self.found if known not in self.found else (known, *self.found):
             out = run(*leaves)
             if out is not numpy_call.MISS:
+                self.known |= {types: run} if types and run is not known else {}
                 return out
         forked.refuse_forked()
         with dispatch.wide():
@@ -78,19 +84,19 @@ def without_xla(here, leaves):
     raise forked.Forked
 
 
-def asked(entry):
+def asked(compiled):
     """The engine that the user asks for, or None. Of several processes that run one program none is timed: each might
     choose another, and their numbers would part in the last bit."""
     if forked.Process.forked:
         return "numpy"
-    return entry.compiled.engine or CHOICE or ("xla" if is_one_of_several() else None)
+    return compiled.engine or CHOICE or ("xla" if is_one_of_several() else None)
 
 
 def eligible(entry, here, version, most=LONGEST):
     """Whether a new version may run as NumPy; most: equations on arrays that it may have."""
     if (
         version.equations is not None
-        or asked(entry) == "xla"
+        or asked(entry.compiled) == "xla"
         or entry.compiled.device is not None
         or not dispatch.on_host()
         or not entry.numpy
@@ -105,7 +111,8 @@ def can_be_handed_over(entry):
     """Whether calls of jax arrays may run as NumPy. Numbers of Python's may make results of theirs in JAX: whether they
     do, XLA's results say, where it is asked."""
     types = [entry.types[i] for i in entry.dynamic]
-    return host_arrays.can_be_ndarrays(types) and (asked(entry) is None or not set(WEAK_DTYPES).intersection(types))
+    strong = set(WEAK_DTYPES).isdisjoint(types)
+    return host_arrays.can_be_ndarrays(types) and (strong or asked(entry.compiled) is None)
 
 
 def settle(entry, here, version, everything):
@@ -127,7 +134,7 @@ def settle(entry, here, version, everything):
         weak[:] = [host_arrays.gave_weak(raw if isinstance(raw, tuple) else (raw,))]
         return spinning.ndarrays(raw, program)
 
-    if asked(entry) is not None:
+    if asked(entry.compiled) is not None:
         switch_to_numpy(entry, here, version)
         return version.tree is None
     with events.timed("compile", "timing", "timed both engines", level=logging.DEBUG):
@@ -242,7 +249,7 @@ def nothing_to_win(version, total, inside):
 
 def switch_to_numpy(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
-    if run is None and asked(entry) == "nests":
+    if run is None and asked(entry.compiled) == "nests":
         version.fused = in_nests(entry, version)
     if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
         version.engine = version.times = None
@@ -264,7 +271,7 @@ def switch_to_numpy(entry, here, version, run=None):
 def stand_by(entry, here, version):
     """The same for a version whose calls a function for the whole call answers that is made elsewhere: what it is by
     itself is written when it is first called, hardly ever."""
-    if asked(entry) == "nests":
+    if asked(entry.compiled) == "nests":
         version.fused = in_nests(entry, version)
     version.engine = "NumPy"
     begin(here, later(entry, version))
@@ -275,7 +282,8 @@ def begin(here, run):
     trees = here.call if isinstance(here.call, Trees) else None  # which know whose call it is, and stay in front
     call = here.call if trees is None else trees.program
     known = isinstance(call, BackendChoice)
-    call = BackendChoice(call.program if known else trap.with_status(call), [*(call.found if known else ()), run])
+    before = call if known else BackendChoice(trap.with_status(call))
+    call = BackendChoice(before.program, [*before.found, run], before.known)
     if trees is None:
         here.call = call
     else:

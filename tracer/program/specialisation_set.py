@@ -14,6 +14,8 @@ from . import trap
 from .specialisation import Unfit
 from .trace_tree import Tree, Trees, Untraced
 
+IN_TURN = 4  # bound: programs that are asked one after the other; of more, those for the types of a call alone
+
 
 class SpecialisationSet:
     """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches
@@ -24,6 +26,7 @@ class SpecialisationSet:
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
+        self.known = (), 0, {}  # the versions that were looked through, how many, types -> those for them
         self.differs_from_plain = False  # whether any of them gives other numbers than plain Python
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
@@ -89,7 +92,26 @@ class SpecialisationSet:
 
     def version(self, types):
         """The trace for the types of arguments and inputs; of several between which data chooses, any."""
-        return next((v for v in self.versions if v.fits(types)), None)
+        if len(self.versions) <= IN_TURN:
+            return next((v for v in self.versions if v.fits(types)), None)
+        return next(iter(self.fitting(types)), None)
+
+    def fitting(self, types):
+        """The traces for these types, known once they have been looked for."""
+        if self.known[0] is not self.versions or self.known[1] != len(self.versions):
+            self.known = self.versions, len(self.versions), {}
+        found = self.known[2].get(types)
+        if found is None:
+            found = self.known[2][types] = [v for v in self.versions if v.fits(types)]
+        return found
+
+    def straight_for(self, everything):
+        """Of `straight`, the functions that arguments and inputs may be for."""
+        if len(self.straight) <= IN_TURN:
+            return self.straight
+        versions = [v for v in self.versions if v.symbolic is not None]
+        versions += self.fitting(tuple([type_of(x) for x in everything]))
+        return [v.straight for v in versions if v.straight is not None]
 
     def refuse_unfit(self, everything):
         """`Unfit` for arguments and inputs that a program of theirs would find unfit only when it has acted."""

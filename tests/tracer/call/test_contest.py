@@ -186,7 +186,7 @@ def test_calls_that_data_make_long_begin_the_contest_again(monkeypatch):
             f(np.ones(3))
         assert answered(f) == [True]
         clock.step = 1e-3
-        for k in range(2**times):  # each time more of them are borne
+        for _ in range(2**times):  # each time more of them are borne
             assert answered(f) == [True]
             agree(f(np.ones(3) / 2), grown(np.ones(3) / 2))
         clock.step = 0.0

@@ -76,6 +76,7 @@ def test_plain_python_has_new_shapes_without_a_look_for_traces(monkeypatch):
 
 def test_a_shape_that_comes_often_is_compiled_where_that_is_short(monkeypatch):
     monkeypatch.setattr(dynamic, "cost_of", lambda version: families.SHORT / 2)
+    monkeypatch.setattr(dynamic, "SHARE", 0.0)  # however little plain Python takes
     f = jit(softly)
     for n in [3] + [5] * (dynamic.OFTEN + 3):
         agree(f(of_length(n)), softly(of_length(n)))

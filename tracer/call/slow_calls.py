@@ -1,0 +1,95 @@
+"""Plain Python in the place of small calls that the generated function in front does not answer.
+
+It tests few signatures inline. Calls that come with more of them in turn, or take other ways through what data choose,
+are told apart at each call, which takes 10 to 100 us: more than many of them take in plain Python. So such calls are
+timed, some by one way and some by the other, and the faster answers the others; each call runs once. One of some goes
+the way of the programs on, and the two are compared again and again.
+"""
+
+from ...ir.amounts import in_time
+from ..common import events
+from .contest import ONCE, expected, is_timed, knows_trips, may_be_plain
+from .patience import is_plain
+
+QUIET = 128  # bound: such calls in a row of which none had a trace made, before they are timed
+TIMED = 32  # bound: calls of each way that are compared
+FASTER = 0.8  # bound: share of the others' time that plain Python may take
+BRIEF = 1e-3  # bound: seconds that plain Python may take for a call
+FEW = 2  # bound: calls among those compared for which it may take longer, as they had to wait
+ONE_IN = 64  # bound: of so many calls one goes the way of the programs, where plain Python answers the others
+AGAIN = 8192  # bound: calls until plain Python is tried again where it has lost
+MIXED = 0x9E3779B1  # fact: the odd number whose multiples Knuth spreads with: sizes in turn go both ways
+TEXT = "it takes less time than to find the program of a call"
+
+
+class SlowCalls:
+    """Of one Compiled. calls: how many are timed by now, less than 0 before; spent, counts: seconds of those that went
+    each way, programs' first, and how many they were; plain: whether plain Python answers most; answered: how many it
+    has, rested: seconds that it took for those since a call was looked at."""
+
+    def __init__(self):
+        self.made, self.answered, self.rested = 0, 0, 0.0
+        self.begin(QUIET)
+
+    def begin(self, calls):
+        """Time calls after so many more."""
+        self.calls, self.plain = -calls, False
+        self.forget()
+
+    def forget(self):
+        self.spent, self.counts, self.long = [0.0, 0.0], [0, 0], 0
+
+    def is_plain_next(self, compiled, args, kwargs):
+        """Whether plain Python is to answer a call."""
+        if compiled.patience.made != self.made:
+            self.made = compiled.patience.made
+            self.begin(QUIET)
+        self.calls += 1
+        if self.calls < 0:
+            return False
+        if self.calls == 0 and not may_begin(compiled):
+            self.begin(AGAIN)
+            return False
+        spread = (self.calls * MIXED & 0xFFFFFFFF) >> 16
+        plain = spread % ONE_IN > 0 if self.plain else spread & 1
+        return plain and all(map(is_plain, (*args, *kwargs.values())))
+
+    def took(self, compiled, plain, seconds):
+        """Note what a call took, which went one way or the other."""
+        if plain:
+            self.answered, self.rested = self.answered + 1, self.rested + seconds
+        if self.calls < 0:
+            return
+        self.spent[plain], self.counts[plain] = self.spent[plain] + seconds, self.counts[plain] + 1
+        self.long += plain and seconds > BRIEF
+        if self.long > FEW:
+            self.begin(AGAIN)
+        elif min(self.counts) >= TIMED:
+            self.decide(compiled)
+
+    def unseen(self):
+        """Seconds that plain Python has taken for calls since this was asked last."""
+        seconds, self.rested = self.rested, 0.0
+        return seconds
+
+    def decide(self, compiled):
+        """Have plain Python answer from now on, or the programs."""
+        ours, plain = (total / count for total, count in zip(self.spent, self.counts))
+        if plain > (1.0 if self.plain else FASTER) * ours:
+            self.begin(AGAIN)
+            return
+        if not self.plain:
+            text = lambda: f"calls not known in front run as plain Python: {in_time(plain)} against {in_time(ours)}"
+            events.report("compile", "engine", text, of=compiled, engine="plain Python")
+        self.plain = True
+        self.forget()
+
+
+def may_begin(compiled):
+    """Whether plain Python gives what the programs give, and takes little, as far as is known."""
+    sets = [here for entry in compiled.entries.values() for here in entry.worlds]
+    versions = [version for here in sets for version in here.versions]
+    families = [made for here in sets if here.sizing is not None for made in here.sizing.families]
+    if not may_be_plain(compiled) or any(made.free is not None for made in families):
+        return False
+    return all(is_timed(v) and knows_trips(v) and expected(v.captured.func) <= ONCE for v in versions)
