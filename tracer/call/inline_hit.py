@@ -89,11 +89,8 @@ class Hit:
 
     def lines(self):
         here, k = self.here, self.k
-        inline = here.straight  # of many, those of all sizes and the latest: the entry finds the others
-        if len(inline) > SEVERAL:
-            ours = [v.straight for v in self.versions if v.symbolic is not None and v.straight is not None]
-            inline = [*ours, *(x for x in inline[-IN_TURN:] if x not in ours)]
-        lead = [*self.lead, *(line for j, straight in enumerate(inline) for line in self.as_numpy(j, straight))]
+        numbered = enumerate(self.straight_inline())
+        lead = [*self.lead, *(line for j, straight in numbered for line in self.as_numpy(j, straight))]
         slow = f"return callee(slow, *{self.in_full})"  # plain Python may be as fast as to look among many
         if len(here.straight) > SEVERAL:
             return [*lead, slow]
@@ -122,6 +119,14 @@ class Hit:
         if waits:  # a call that fails is made again, to find out which check it is
             lines += ["except FAILURES:", f"    {again}"]
         return [*lead, *self.in_cells([*lines, *result])]
+
+    def straight_inline(self):
+        """The programs as NumPy that are tried inline: of many, those of all sizes and the latest."""
+        found = self.here.straight
+        if len(found) <= SEVERAL:
+            return found
+        of_all_sizes = [v.straight for v in self.versions if v.symbolic is not None and v.straight is not None]
+        return [*of_all_sizes, *(x for x in found[-IN_TURN:] if x not in of_all_sizes)]
 
     def in_cells(self, lines):
         """Lines around those that ask Reads, or the entry: the arguments known by their class are in their cells."""

@@ -36,6 +36,7 @@ def test_the_trace_that_is_kept_for_later_is_one_for_the_lengths_of_now(monkeypa
     monkeypatch.setattr(families, "TRIES", 0)
     monkeypatch.setattr(dynamic, "OFTEN", 3)
     monkeypatch.setattr(dynamic, "SHORT", 1e9)
+    monkeypatch.setattr(dynamic, "SHARE", 0.0)
     table = of_length(4)
     g = grad(lambda x: (x[:, None] * table).sum())
     agree(g(of_length(7)), np.full(7, table.sum()))
