@@ -24,7 +24,7 @@ from .interim import interims
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
 FEW = 4
-SEVERAL = 16  # bound: programs that are all tried inline
+SEVERAL = 32  # bound: programs that are all tried inline
 
 
 class Hit:
