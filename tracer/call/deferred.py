@@ -29,6 +29,7 @@ WAY = 3e-5  # bound: seconds that the way to such a program takes a call, which 
 MANY = 40  # bound: equations from which a program does not wait for XLA
 LONGEST = 1 << 12  # bound: equations on arrays up to which one is written as NumPy meanwhile
 SHARE = 0.1  # bound: of the estimated seconds of a compilation, that calls take before it is asked for
+AT_ONCE = 0.3  # bound: of those, that one call takes in machine code that is not optimised, so as not to wait for it
 LARGE = 1 << 28  # bound: bytes of arguments up to which they are copied, for forms to be timed on
 WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled through XLA", "ready", "done"
 
@@ -57,7 +58,7 @@ def puts_off(entry, here, version, everything):
 
     def is_put_off(run, seconds, quick=()):
         made = Deferred(entry, here, version, run, quick)
-        if seconds > SHARE * made.estimate:
+        if seconds > (AT_ONCE if quick else SHARE) * made.estimate:
             return False
         put_off(made)
         return True

@@ -23,7 +23,7 @@ from ..common import events
 from . import backend_choice, numpy_call, siblings
 
 CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
-LITTLE_WORK = 1e7  # bound: operations, and numbers read and written, up to which machine code is compiled quickly first
+LITTLE_WORK = 3e7  # bound: operations, and numbers read and written, up to which machine code is compiled quickly first
 
 
 def tried(entry, here, version, everything, put_off=None):
