@@ -215,6 +215,7 @@ class Deferred:
             self.state, version.engine = DONE, None
             choice = here.call.program if isinstance(here.call, Trees) else here.call
             choice.found = tuple([run for run in choice.found if run is not self])
+            choice.known.clear()
             if self.faster is not None:
                 backend_choice.switch_to_numpy(entry, here, version, self.faster)
             else:

@@ -60,21 +60,21 @@ class SlowCalls:
             self.answered, self.rested = self.answered + 1, self.rested + seconds
         if self.calls < 0:
             return
-        self.spent[plain], self.counts[plain] = self.spent[plain] + seconds, self.counts[plain] + 1
+        spent, counts = self.spent, self.counts  # another thread may begin anew
+        spent[plain], counts[plain] = spent[plain] + seconds, counts[plain] + 1
         self.long += plain and seconds > BRIEF
         if self.long > FEW:
             self.begin(AGAIN)
-        elif min(self.counts) >= TIMED:
-            self.decide(compiled)
+        elif min(counts) >= TIMED:
+            self.decide(compiled, *(total / count for total, count in zip(spent, counts)))
 
     def unseen(self):
         """Seconds that plain Python has taken for calls since this was asked last."""
         seconds, self.rested = self.rested, 0.0
         return seconds
 
-    def decide(self, compiled):
-        """Have plain Python answer from now on, or the programs."""
-        ours, plain = (total / count for total, count in zip(self.spent, self.counts))
+    def decide(self, compiled, ours, plain):
+        """Have plain Python answer from now on, or the programs: from the seconds of a call either way."""
         if plain > (1.0 if self.plain else FASTER) * ours:
             self.begin(AGAIN)
             return

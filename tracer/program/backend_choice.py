@@ -22,6 +22,7 @@ from ...backends.numpy import by_python, fused, has_statements, is_loop_free, on
 from ...backends.xla import dispatch, host_arrays, spinning, waiting
 from ...backends.xla.processes import is_one_of_several
 from ...ir.amounts import in_time
+from ...ir.bounded import Limited
 from ...ir.exactness import exactly
 from ...ir.passes.widen import has_small
 from ...ir.types import type_of
@@ -59,7 +60,7 @@ class BackendChoice:
     has answered leaves of these}, of many."""
 
     def __init__(self, program, found=(), known=None):
-        self.program, self.found, self.known = program, tuple(found), known or {}
+        self.program, self.found, self.known = program, tuple(found), Limited() if known is None else known
 
     def __call__(self, *leaves):
         types = tuple(map(type_of, leaves)) if len(self.found) > IN_TURN else ()
@@ -67,7 +68,8 @@ class BackendChoice:
         for run in self.found if known not in self.found else (known, *self.found):
             out = run(*leaves)
             if out is not numpy_call.MISS:
-                self.known |= {types: run} if types and run is not known else {}
+                if types and run is not known:
+                    self.known[types] = run
                 return out
         forked.refuse_forked()
         with dispatch.wide():

@@ -4,6 +4,7 @@ them."""
 import numpy as np
 
 from ...backends.xla import dispatch
+from ...ir.bounded import Limited
 from ...ir.types import type_of
 from ..capture.handover import ARRAY, SCALAR
 from ..capture.shared_containers import outer_reads
@@ -26,7 +27,7 @@ class SpecialisationSet:
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
-        self.known = (), 0, {}  # the versions that were looked through, how many, types -> those for them
+        self.known = (), 0, Limited()  # the versions that were looked through, how many, types -> those for them
         self.differs_from_plain = False  # whether any of them gives other numbers than plain Python
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
@@ -98,11 +99,13 @@ class SpecialisationSet:
 
     def fitting(self, types):
         """The traces for these types, known once they have been looked for."""
-        if self.known[0] is not self.versions or self.known[1] != len(self.versions):
-            self.known = self.versions, len(self.versions), {}
-        found = self.known[2].get(types)
+        versions, count, known = self.known
+        if versions is not self.versions or count != len(versions):
+            versions, known = self.versions, Limited()
+            self.known = versions, len(versions), known
+        found = known.get(types)
         if found is None:
-            found = self.known[2][types] = [v for v in self.versions if v.fits(types)]
+            found = known[types] = [v for v in versions if v.fits(types)]
         return found
 
     def straight_for(self, everything):
