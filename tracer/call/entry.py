@@ -147,7 +147,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         if isolation.is_answering():
             return baseline.answer(self, SpecialisationSet, leaves, given)
-        if self.compiled.patience.rests() and self.falls_back():
+        if self.compiled.patience.rests(leaves) and self.falls_back():
             return self.unsettled(leaves, self.compiled.patience.why, given)
         try:
             if self.refused and not self.worlds and not self.old:
@@ -277,7 +277,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 self.have_patience(types, here)
             reason = self._reason(types, here)
             self.tell_missed(types, here, reason)
-            here = None if self.compiled.kept.make_room() else here
+            here = None if self.compiled.kept.make_room(self) else here
             version = self.of_family(here, types, reason) or self.stored(types, reason)
             version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)

@@ -223,7 +223,7 @@ class InlineCache:
         """Have no function run the lines of a specialisation set."""
         gone = self.lines.pop(here, None)
         if gone is not None:
-            self.codes = {key: code for key, code in self.codes.items() if gone[0] not in key[0]}
+            self.codes = {key: code for key, code in self.codes.copy().items() if gone[0] not in key[0]}
         self.latest = tuple([other for other in self.latest if other is not here])
         for callee in list(self.callees):
             if here in callee.hot:

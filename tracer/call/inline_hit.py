@@ -58,7 +58,7 @@ class Hit:
             if plain is None and contest.plain is False:
                 continue
             at_once = bool(plain or contest.plain and not contest.watched)
-            places = tuple([place for place, _ in contest.arrays])
+            places = tuple([place for place, *_ in contest.arrays])
             groups.setdefault((at_once, places), []).append(contest)
         for (at_once, places), alike in groups.items():
             if len(alike) > IN_TURN:
@@ -73,18 +73,20 @@ class Hit:
         return [*self.lead, *lines] if lines else []
 
     def in_a_table(self, at_once, places, contests, named, called):
-        """The line that looks for the contest of a call among many, by the shapes at these places."""
+        """The line that looks for the contest of a call among many, by the arrays at these places."""
         taken = [*self.names, *self.behind]
-        shapes = "".join(f"{taken[place]}.shape, " for place in places)
-        table = named({tuple([shape for _, shape in contest.arrays]): contest for contest in contests})
+        shapes = "".join(f"{taken[place]}.shape, {taken[place]}.dtype, " for place in places)
+        kinds = lambda contest: tuple([kind for _, *kinds in contest.arrays for kind in kinds])
+        table = named({kinds(contest): contest for contest in contests})
         if at_once:
             return f"if ({shapes}) in {table}: return callee.given({called})"
         return f"if (found := {table}.get(({shapes}))) is not None: return found(callee, {called})"
 
     def where(self, arrays, named, *more):
-        """The beginning of a line that asks whether leaves and inputs have such shapes, and more."""
+        """The beginning of a line that asks whether leaves and inputs have such shapes and dtypes, and more."""
         taken = [*self.names, *self.behind]
-        tests = [*(f"{taken[place]}.shape == {named(shape)}" for place, shape in arrays), *more]
+        asks = lambda x, shape, dtype: f"{x}.shape == {named(shape)} and {x}.dtype is {named(dtype)}"
+        tests = [*(asks(taken[place], *kinds) for place, *kinds in arrays), *more]
         return f"if {' and '.join(tests)}: " if tests else ""
 
     def lines(self):

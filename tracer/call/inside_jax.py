@@ -101,7 +101,7 @@ class InsideJax(SignatureEntry):
         here, version = self.known_version(types)
         if version is None or version.captured.outside.draws:
             reason = self._reason(types, here)
-            here = None if self.compiled.kept.make_room() else here
+            here = None if self.compiled.kept.make_room(self) else here
             version = self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             refuse_once(version)

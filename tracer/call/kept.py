@@ -56,18 +56,19 @@ class KeptTraces:
         self.gone = {}  # digests of what the traces let go were for
         self.size = {}  # young version -> bytes
 
-    def make_room(self):
-        """Before another trace is made: let the old ones go, if there are as many young ones as may be. -> whether"""
+    def make_room(self, asking):
+        """Before another trace of an entry is made: let the old ones go, if there are as many young ones as may be. ->
+        whether"""
         traces, size = limits(os.environ.get(VARIABLE, ""))
         young = [v for e in self.compiled.entries.values() for w in e.worlds for v in w.versions]
         many = len(self.compiled.entries) >= 2 * traces
         if not many and len(young) < max(traces // 2, 1) and sum(map(weight_of, young)) < size // 2:
             return False
-        self.grow_old(many)
+        self.grow_old(many, asking)
         return True
 
-    def grow_old(self, many):
-        """many: whether there are too many signatures for those to stay that have no trace."""
+    def grow_old(self, many, asking):
+        """many: whether there are too many signatures for those to stay that have no trace, but for the one asking."""
         compiled, gone, count = self.compiled, [], self.count
         compiled.front.cool()
         for key, entry in list(compiled.entries.items()):
@@ -75,7 +76,7 @@ class KeptTraces:
                 gone += [(entry, here)]
             entry.old, entry.worlds, entry.current = entry.worlds, [], None
             entry.forget_jobs()
-            if not entry.old and (many or not entry.refused):
+            if entry is not asking and not entry.old and (many or not entry.refused):
                 self.leave_out(key, entry)
         for entry, here in gone:
             for version in here.versions:
@@ -170,21 +171,23 @@ class Recalling:
         if here is None:
             here = SpecialisationSet(self.compiled, old.rules)
             self.worlds.append(here)
-        places = version.places
-        here.take_over_from(old, version)
-        if version.tree is not None:
-            return here
-        same = version.places == places
-        if same and is_deferred(version):
-            version.deferred.here = here
-            backend_choice.begin(here, version.deferred)
-        elif same and version.engine and version.straight is not None:
-            backend_choice.stand_by(self, here, version)
-        elif version.engine:
-            backend_choice.switch_to_numpy(self, here, version)
-        elif version.chain is not None:
-            outlined.put_pieces(here, version)
-        trap.settle(self, here)
+        for moved, same in here.take_over_from(old, version):
+            if moved.engine and not same:  # what it runs as takes its inputs from other places
+                moved.deferred = None
+                backend_choice.switch_to_numpy(self, here, moved)
+            elif moved.tree is not None:
+                continue
+            elif is_deferred(moved):
+                moved.deferred.here = here
+                backend_choice.begin(here, moved.deferred)
+            elif moved.engine and moved.straight is not None:
+                backend_choice.stand_by(self, here, moved)
+            elif moved.engine:
+                backend_choice.switch_to_numpy(self, here, moved)
+            elif moved.chain is not None:
+                outlined.put_pieces(here, moved)
+        if version.tree is None:
+            trap.settle(self, here)
         return here
 
     def forget_jobs(self):

@@ -10,10 +10,12 @@ import numpy as np
 
 from ...backends.xla import dispatch
 from ...backends.xla.processes import is_one_of_several
-from ...ir.types import type_of
+from ...ir.types import SMALL, type_of
+from ..common import pytree
 from ..common.errors import Unsettled
 from ..common.terminal import several
 from ..guards.guard import Read, snapshot
+from ..rules import rules
 
 MOST = 8  # bound: traces of a function that are made at first sight
 LONG = 3.0  # bound: seconds of tracing, after which that is so too
@@ -23,7 +25,7 @@ KEPT = 0.9  # bound: share of what plain Python took that is believed after anot
 PAYS = 1.0  # bound: share of what a trace takes that plain Python has taken for a state before it has one
 SEEN = 64  # bound: calls in a row left to plain Python that are all looked at
 SPARE = 16  # bound: then one in so many is, and after so many times SEEN one in the square of it
-PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), np.ndarray, np.float64, np.int64))
+NUMBERS = frozenset((bool, int, float, complex, str, bytes, type(None), np.float64, np.int64))
 
 
 class Patience:
@@ -42,10 +44,11 @@ class Patience:
         self.refused, self.met = 0, {}
 
     def ask(self, state, reason):
-        """Raise Unsettled where there is to be no trace of a call. state, reason: functions that give what tells it
-        apart, and why there must be a new trace."""
-        if self.is_tired() and self.plain <= self.seconds:
-            key = state()
+        """Raise Unsettled where there is to be no trace of a call, but not where plain Python gives other numbers.
+        state, reason: functions that give what tells it apart, and why there must be a new trace."""
+        tired = self.is_tired() and self.plain <= self.seconds and not rules.numbers_change()
+        key = state() if tired else None
+        if key is not None and not any(t.small for t in key[1]):
             times, calls = self.met.get(key, (0, 0))
             times, calls = self.met[key] = times + 1, calls + one_in(self.refused)
             if times <= max(self.made // MOST, 1) or calls * self.plain < PAYS * self.seconds:
@@ -94,9 +97,10 @@ class Patience:
         self.unseen += rests
         return rests
 
-    def rests(self):
-        """Whether the next call is left to plain Python, whatever its state is."""
-        if self.refused < SEEN or self.plain > self.seconds:
+    def rests(self, leaves=()):
+        """Whether the next call is left to plain Python, whatever its state is; leaves: dynamic ones, if they were not
+        looked at."""
+        if self.refused < SEEN or self.plain > self.seconds or rules.numbers_change() or any(map(is_small, leaves)):
             return False
         if self.looks:  # it is the same call, on its way
             self.looks = False
@@ -116,14 +120,23 @@ def is_looked_at(count):
     return count % one_in(count) == 0
 
 
-def is_plain(x):
-    """Whether there is surely no array of jax's in an argument, which a container of others may hold."""
+def is_small(x):
+    """Whether a leaf is an array of small floats, which NumPy rounds in another way."""
+    return getattr(x, "dtype", None) in SMALL
+
+
+def is_plain(x, inside=False):
+    """Whether there is surely neither an array of jax's in an argument, nor one of small floats. inside: whether it is
+    an item of a container, which holds no others then."""
     kind = type(x)
-    if kind in PLAIN:
+    if kind in NUMBERS:
         return True
-    if kind in (list, tuple):
-        return PLAIN.issuperset(map(type, x))
-    return PLAIN.issuperset(map(type, x.values())) if kind is dict else not dispatch.is_device_array(x)
+    if kind is np.ndarray:
+        return not is_small(x)
+    if isinstance(x, list | tuple | dict):
+        items = x.values() if isinstance(x, dict) else x
+        return NUMBERS.issuperset(map(type, items)) or not inside and all(is_plain(item, True) for item in items)
+    return not inside and pytree.is_leaf(pytree.structure(x)) and not dispatch.is_device_array(x)
 
 
 def traced_anew(made, reason):

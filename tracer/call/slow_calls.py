@@ -8,6 +8,7 @@ the way of the programs on, and the two are compared again and again.
 
 from ...ir.amounts import in_time
 from ..common import events
+from ..rules import rules
 from .contest import ONCE, expected, is_timed, knows_trips, may_be_plain
 from .patience import is_plain
 
@@ -52,7 +53,7 @@ class SlowCalls:
             return False
         spread = (self.calls * MIXED & 0xFFFFFFFF) >> 16
         plain = spread % ONE_IN > 0 if self.plain else spread & 1
-        return plain and all(map(is_plain, (*args, *kwargs.values())))
+        return plain and all(map(is_plain, (*args, *kwargs.values()))) and not rules.numbers_change()
 
     def took(self, compiled, plain, seconds):
         """Note what a call took, which went one way or the other."""

@@ -159,7 +159,8 @@ class SpecialisationSet:
                 self.inputs.append(x)
                 keys.append(input_key(x))
             places.append(arguments + keys.index(input_key(x)))
-        version.places = places
+        if version.places != places:  # the function that it is as NumPy takes its inputs from others
+            version.places, version.straight = places, None
         if version.assumed:
             self.choose_among(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
@@ -183,13 +184,16 @@ class SpecialisationSet:
         self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
 
     def take_over_from(self, other, version):
-        """Serve what a version of another set serves, and all of its tree, by what was compiled for it there."""
+        """Serve what a version of another set serves, and all of its tree, by what was compiled for it there ->
+        [(version, whether what it runs as is the same)]: not where other inputs lie in front of its own."""
         alike = [v for v in other.versions if v is version or version.tree is not None and v.tree is version.tree]
         other.versions = [v for v in other.versions if v not in alike]
+        moved = []
         for v in alike:
             places, program = v.places, v.program
             self.add(v, v.tree)
-            if v.places != places:  # another program, as other arrays lie in front of its own
+            moved.append((v, v.places == places))
+            if v.places != places:
                 continue
             v.program = program
             types = tuple(p.type for p in v.captured.func.params)
@@ -198,6 +202,7 @@ class SpecialisationSet:
                 contest.drop_forms()
             if len(self.inputs) == len(other.inputs):
                 self.base.take_compiled(other.base, v.fits)
+        return moved
 
     def forget_compiled(self):
         """Hold no program of XLA's: whoever runs this set on another thread has it compiled once more."""

@@ -164,6 +164,11 @@ def change_numbers(rules):
     return not all(r.family.exact for r in rules)
 
 
+def numbers_change():
+    """Whether a program made now may give other numbers than what is written, for the rules in force."""
+    return change_numbers(in_force())
+
+
 def applied(func):
     """`func`, captured within the current trace, after the rules in force."""
     rules = applying(exact=ONLY_EXACT.get()) if in_force() else None

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 
+import ml_dtypes
 import numpy as np
 import pytest
 import random_objects
@@ -106,6 +107,17 @@ def test_plain_python_of_functions_made_alike_is_each_ones_own(monkeypatch):
         for f, g in zip(compiled, plain):
             agree(f(np.ones(3)), g(np.ones(3)))
     assert True in answered(compiled[0]) and [f.calls for f in ours] == [f.calls for f in plain]
+
+
+def test_other_dtypes_are_not_answered_for_their_shape(monkeypatch):
+    """Of small floats plain Python gives other numbers."""
+    Clock(monkeypatch, 2e-6, 1e-6)
+    f, ones = jit(lambda x: x.sum()), np.ones(1000)
+    for _ in range(CALLS):
+        f(ones)
+    assert answered(f) == [True]
+    for _ in range(3):
+        assert float(f(ones.astype(ml_dtypes.bfloat16))) == 1000.0
 
 
 def test_other_sizes_are_measured_again(monkeypatch):

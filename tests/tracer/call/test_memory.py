@@ -14,6 +14,7 @@ import weakref
 import jax
 import numpy as np
 import pytest
+from compare import agree
 
 from wengert import grad, jit
 from wengert.backends.native import build
@@ -304,3 +305,57 @@ def test_what_can_be_made_again_is_kept_up_to_a_number():
     for k in range(100):
         table[k] = -k
         assert len(table) <= 8 and table[k] == -k
+
+
+FIRST, SECOND, THIRD = np.full(400, 2.0), np.full(400, 3.0), np.full(400, 5.0)
+
+
+def by_size(x):
+    """Which arrays outside are read, and in which order, the size decides."""
+    n, s = len(x), x * 1.0
+    ways = (
+        lambda: s * FIRST[:n] + SECOND[:n],
+        lambda: s * SECOND[:n],
+        lambda: s * THIRD[:n] - FIRST[:n],
+        lambda: s - THIRD[:n],
+        lambda: s * SECOND[:n] + THIRD[:n] / FIRST[:n],
+    )
+    return ways[n * 7 % 5]()
+
+
+def by_value_and_size(x):
+    """The same, and data choose as well."""
+    n = len(x)
+    if x[0] > 0.0:
+        return by_size(x), "positive"
+    return (x * (SECOND[:n] if n % 2 else FIRST[:n])).sum()
+
+
+@pytest.mark.parametrize("function", [by_size, by_value_and_size])
+@pytest.mark.parametrize("engine", [None, "numpy", "xla"])
+@pytest.mark.parametrize("kept, sizes", [(4, 10), (8, 10), (20, 24)])
+def test_traces_that_are_recalled_take_their_own_inputs(keeping, monkeypatch, function, engine, kept, sizes):
+    monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", engine or "numpy")
+    keeping(kept)
+    f, order = jit(function, engine=engine), list(range(1, sizes + 1)) * 2
+    random.seed(0)
+    for _ in range(2 if engine == "xla" else 4):
+        random.shuffle(order)
+        for n in order:
+            x = np.ones(n) * random.choice([1.0, -1.0])
+            agree(f(x), function(x))
+
+
+@pytest.mark.parametrize("transform", [jit, grad])
+def test_a_first_call_in_which_others_are_let_go(keeping, transform):
+    keeping(8)
+
+    def squares(xs):
+        s = 0.0
+        for x in xs:
+            s = s + x * x
+        return s
+
+    f = transform(squares)
+    for k in range(1, 30):
+        agree(f([1.0] * k), squares([1.0] * k) if transform is jit else [2.0] * k)

@@ -1,14 +1,17 @@
 """Small calls that the function in front does not know are left to plain Python where that takes less; each runs once."""
 
+import collections
 import random
 
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from compare import agree
 
-from wengert import jit
-from wengert.tracer.call import callee, slow_calls
+from wengert import jit, rule
+from wengert.ir.bounded import ENTRIES
+from wengert.tracer.call import callee, patience, slow_calls
 from wengert.tracer.program import backend_choice
 
 LENGTHS = 9  # more than are tested inline
@@ -82,6 +85,63 @@ def test_jax_arrays_stay_jax_arrays(soon):
     assert f.compiled.slow_calls.answered
 
 
+Pair = collections.namedtuple("Pair", "array number")
+
+
+@pytest.mark.parametrize("held", [lambda x: {"a": x}, lambda x: collections.OrderedDict(a=x), lambda x: Pair(x, 2.0), lambda x: [x], lambda x: x])
+def test_arrays_within_containers_keep_their_kind(soon, held):
+    soon(True)
+
+    def both(values, box):
+        x = box["a"] if isinstance(box, dict) else box[0] if isinstance(box, list | tuple) else box
+        return x * 2.0, len(values)
+
+    f = jit(both)
+    for k, values in enumerate(lists(40 * LENGTHS)):
+        x = jnp.ones(2) if k % 3 == 0 else np.ones(2)
+        assert isinstance(f(values, held(x))[0], type(x))
+    assert f.compiled.slow_calls.plain
+
+
+def added(values):
+    total = 0.0
+    for v in values:
+        total = total + v
+    return total
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_small_floats_are_never_left_to_plain_python(soon, monkeypatch, patient):
+    soon(True)
+    if not patient:
+        monkeypatch.setattr(patience, "MOST", 1 << 30)
+    f = jit(lambda values: added([v.sum() for v in values]))
+    for values in lists(40 * LENGTHS):
+        f([np.full(3, v) for v in values])
+    ones = np.ones(1000, ml_dtypes.bfloat16)  # which NumPy adds up to 256
+    for k in range(3 * LENGTHS):
+        assert float(f([ones] * (k % 3 + 1))) == 1000.0 * (k % 3 + 1)
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_rules_that_change_numbers_are_in_force_whoever_answered_before(soon, monkeypatch, patient):
+    soon(True)
+    if not patient:
+        monkeypatch.setattr(patience, "MOST", 1 << 30)
+
+    def stable(x):
+        m = x.max()
+        return m + np.log(np.exp(x - m).sum())
+
+    f = jit(lambda values: np.log(np.exp(added(values)).sum()))
+    for values in lists(40 * LENGTHS):
+        f([np.full(2, v) for v in values])
+    with rule(lambda x: np.log(np.exp(x).sum()), stable):
+        for k in range(3 * LENGTHS):
+            n = k % LENGTHS + 1
+            assert np.isfinite(f([np.full(2, 1000.0 / n)] * n))
+
+
 def test_long_loops_are_not_tried(soon):
     soon(True)
 
@@ -134,3 +194,4 @@ def test_the_programs_of_many_shapes_are_found_in_a_table(monkeypatch):
             agree(f(x, 0.5), plain(x, 0.5))
     (here,) = (w for e in f.compiled.entries.values() for w in e.worlds)
     assert len(here.versions) > 16 and all(v in here.fitting(v.types) for v in here.versions)
+    assert here.known[2].most == ENTRIES
