@@ -67,7 +67,7 @@ class KeptTraces:
         self.grow_old(many, asking)
         return True
 
-    def grow_old(self, many, asking):
+    def grow_old(self, many, asking=None):
         """many: whether there are too many signatures for those to stay that have no trace, but for the one asking."""
         compiled, gone, count = self.compiled, [], self.count
         compiled.front.cool()
