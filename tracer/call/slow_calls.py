@@ -24,9 +24,10 @@ TEXT = "it takes less time than to find the program of a call"
 
 
 class SlowCalls:
-    """Of one Compiled. calls: how many are timed by now, less than 0 before; spent, counts: seconds of those that went
-    each way, programs' first, and how many they were; plain: whether plain Python answers most; answered: how many it
-    has, rested: seconds that it took for those since a call was looked at."""
+    """Of one Compiled. calls: how many are timed by now, less than 0 before; may: whether plain Python may answer, once
+    they are; spent, counts: seconds of those that went each way, programs' first, and how many they were; plain:
+    whether plain Python answers most; answered: how many it has; rested: seconds that it took for those since a call
+    was looked at."""
 
     def __init__(self):
         self.made, self.answered, self.rested = 0, 0, 0.0
@@ -34,7 +35,7 @@ class SlowCalls:
 
     def begin(self, calls):
         """Time calls after so many more."""
-        self.calls, self.plain = -calls, False
+        self.calls, self.may, self.plain = -calls, False, False
         self.forget()
 
     def forget(self):
@@ -48,9 +49,11 @@ class SlowCalls:
         self.calls += 1
         if self.calls < 0:
             return False
-        if self.calls == 0 and not may_begin(compiled):
-            self.begin(AGAIN)
-            return False
+        if not self.may:
+            if not may_begin(compiled):
+                self.begin(AGAIN)
+                return False
+            self.may = True
         spread = (self.calls * MIXED & 0xFFFFFFFF) >> 16
         plain = spread % ONE_IN > 0 if self.plain else spread & 1
         return plain and all(map(is_plain, (*args, *kwargs.values()))) and not rules.numbers_change()
