@@ -14,7 +14,8 @@ from .patience import is_plain
 
 QUIET = 128  # bound: such calls in a row of which none had a trace made, before they are timed
 TIMED = 32  # bound: calls of each way that are compared
-FASTER = 0.8  # bound: share of the others' time that plain Python may take
+FASTER = 0.8  # bound: share of the others' time that plain Python may take, to answer from then on
+STILL = 1.0  # bound: likewise, where it has answered
 BRIEF = 1e-3  # bound: seconds that plain Python may take for a call
 FEW = 2  # bound: calls among those compared for which it may take longer, as they had to wait
 ONE_IN = 64  # bound: of so many calls one goes the way of the programs, where plain Python answers the others
@@ -79,7 +80,7 @@ class SlowCalls:
 
     def decide(self, compiled, ours, plain):
         """Have plain Python answer from now on, or the programs: from the seconds of a call either way."""
-        if plain > (1.0 if self.plain else FASTER) * ours:
+        if plain > (STILL if self.plain else FASTER) * ours:
             self.begin(AGAIN)
             return
         if not self.plain:

@@ -165,17 +165,20 @@ class Trace(Acting):
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""
-        if isinstance(value, Lit) or value in self.build.values:
-            return value
-        found = self.lifted.get(value)
-        if found is not None:
-            return found
-        if type(value) is Element:
-            return value.cut(self)
-        if self.parent is not None:
-            self.parent.bring(value)  # raises if no outer trace knows it
-            found = self.lifted[value] = self.build.param(value.type, value.hint)
-            self.root.lifts[found] = value
+        trace, within = self, []  # no recursion: choices lie in one another by the hundred
+        while trace is not None:
+            if isinstance(value, Lit) or value in trace.build.values:
+                found = value
+            elif (found := trace.lifted.get(value)) is None and type(value) is Element:
+                found = value.cut(trace)
+            if found is not None:
+                break
+            within.append(trace)
+            trace = trace.parent
+        if trace is not None:
+            for inner in reversed(within):
+                found = inner.lifted[value] = inner.build.param(value.type, value.hint)
+                inner.root.lifts[found] = value
             return found
         raise LeakError(
             message(
