@@ -24,7 +24,6 @@ from ..call.kept import KeptTraces
 from ..call.leaf_groups import leaves_text
 from ..call.patience import SEEN, Patience, is_plain
 from ..call.route import Route, better_known
-from ..call.slow_calls import SlowCalls
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import names_of
@@ -101,7 +100,7 @@ class Compiled(Inspecting):
         self.warned = set()  # the texts of the Fallback warnings given, without sizes
         self.reasons = set()  # why plain Python has answered calls, as far as it was logged
         self.lock, self.patience, self.kept = threading.RLock(), Patience(), KeptTraces(self)
-        self.slow_calls = SlowCalls()
+        self.slow_calls = slow_calls.SlowCalls()
         RENEWED.add(self)
         self.cache = cache_for(cache if debug is None else False, self)
         named = named_of(function) if named is None else named

@@ -201,7 +201,7 @@ def contests(entry, here):
     for version in here.versions:
         types = taken_types(version)
         if types not in here.contests and may_be_tried(version):
-            here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
+            here.contests[types] = Contest(entry, here, version) if is_alike(version) else None
     return {types: c for types, c in here.contests.items() if c is not None}
 
 
@@ -210,11 +210,16 @@ def may_be_tried(version):
     return version.background is None and version.symbolic is None and not is_deferred(version)
 
 
-def is_timed(version):
-    """Whether it can be told how long a version may take in plain Python."""
+def is_alike(version):
+    """Whether a version does in plain Python what it does compiled, as far as is known."""
     if version.equations is not None or version.captured.outside.derives:  # of those from disk it is not known
         return False
     return not version.differs_from_plain
+
+
+def is_timed(version):
+    """Whether it also takes as long there as its equations say: no loop goes on as the data ask."""
+    return is_alike(version) and knows_trips(version)
 
 
 def knows_trips(version):

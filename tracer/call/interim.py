@@ -8,7 +8,7 @@ Both are timed on calls, each of which runs once. The seconds of plain calls pay
 import math
 import time
 
-from .contest import HOPELESS, array_shapes, expected, is_timed, is_worth_trying, knows_trips, may_answer
+from .contest import HOPELESS, array_shapes, expected, is_timed, is_worth_trying, may_answer
 from .deferred import ASKED, WAITS, WAY, is_deferred
 
 TRIES = 2  # bound: calls that each is given before one of them has the others
@@ -46,7 +46,7 @@ def interims(entry, here):
     """An Interim of each deferred version that plain Python may answer for."""
     for version in filter(is_deferred, here.versions) if may_answer(entry) else ():
         made = version.deferred
-        if made.interim is None and is_timed(version) and knows_trips(version):
+        if made.interim is None and is_timed(version):
             made.interim = Interim(here, version)
         if made.interim is not None:
             yield made.interim

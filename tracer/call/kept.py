@@ -16,6 +16,7 @@ from ...ir.types import type_of
 from ..common import events
 from ..guards.static_arguments import key_of
 from ..program import backend_choice, outlined, trap
+from ..program.siblings import sets_of
 from ..program.specialisation_set import SpecialisationSet
 from .deferred import is_deferred
 
@@ -60,7 +61,7 @@ class KeptTraces:
         """Before another trace of an entry is made: let the old ones go, if there are as many young ones as may be. ->
         whether"""
         traces, size = limits(os.environ.get(VARIABLE, ""))
-        young = [v for e in self.compiled.entries.values() for w in e.worlds for v in w.versions]
+        young = [version for here in sets_of(self.compiled) for version in here.versions]
         many = len(self.compiled.entries) >= 2 * traces
         if not many and len(young) < max(traces // 2, 1) and sum(map(weight_of, young)) < size // 2:
             return False

@@ -8,8 +8,9 @@ the way of the programs on, and the two are compared again and again.
 
 from ...ir.amounts import in_time
 from ..common import events
+from ..program.siblings import sets_of
 from ..rules import rules
-from .contest import ONCE, expected, is_timed, knows_trips, may_be_plain
+from .contest import ONCE, expected, is_timed, may_be_plain
 from .patience import is_plain
 
 QUIET = 128  # bound: such calls in a row of which none had a trace made, before they are timed
@@ -92,9 +93,9 @@ class SlowCalls:
 
 def may_begin(compiled):
     """Whether plain Python gives what the programs give, and takes little, as far as is known."""
-    sets = [here for entry in compiled.entries.values() for here in entry.worlds]
+    sets = sets_of(compiled)
     versions = [version for here in sets for version in here.versions]
     families = [made for here in sets if here.sizing is not None for made in here.sizing.families]
     if not may_be_plain(compiled) or any(made.free is not None for made in families):
         return False
-    return all(is_timed(v) and knows_trips(v) and expected(v.captured.func) <= ONCE for v in versions)
+    return all(is_timed(v) and expected(v.captured.func) <= ONCE for v in versions)

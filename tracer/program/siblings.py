@@ -17,8 +17,12 @@ def nothing_to_win(entry, version, total, inside):
 def is_spoken_for(entry, version, total=0.0):
     """Whether another version of the function tells that XLA need not be asked, where a run as NumPy takes so many
     seconds."""
-    sets = (here for made in list(entry.compiled.entries.values()) for here in made.worlds)
-    return any(speaks_for(other, version, total) for here in sets for other in here.versions)
+    return any(speaks_for(other, version, total) for here in sets_of(entry.compiled) for other in here.versions)
+
+
+def sets_of(compiled):
+    """The sets of traces that a function uses, whatever other threads add meanwhile."""
+    return [here for entry in list(compiled.entries.values()) for here in entry.worlds]
 
 
 def speaks_for(other, version, total):

@@ -27,7 +27,7 @@ class SpecialisationSet:
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
-        self.known = (), 0, Limited()  # the versions that were looked through, how many, types -> those for them
+        self.known = (), Limited()  # the versions that were looked through, and types -> those for them
         self.differs_from_plain = False  # whether any of them gives other numbers than plain Python
         self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         # types of arguments and inputs -> a ShapeTally, of calls without a program, and of those that have one now
@@ -99,10 +99,9 @@ class SpecialisationSet:
 
     def fitting(self, types):
         """The traces for these types, known once they have been looked for."""
-        versions, count, known = self.known
-        if versions is not self.versions or count != len(versions):
-            versions, known = self.versions, Limited()
-            self.known = versions, len(versions), known
+        versions, known = self.known
+        if versions is not self.versions:
+            self.known = versions, known = self.versions, Limited()
         found = known.get(types)
         if found is None:
             found = known[types] = [v for v in versions if v.fits(types)]
@@ -163,8 +162,7 @@ class SpecialisationSet:
             version.places, version.straight = places, None
         if version.assumed:
             self.choose_among(version, tree)
-        self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
-        self.versions.append(version)
+        self.versions = [*(v for v in self.versions if v.tree is None or v.tree.holds(v)), version]
         self.differs_from_plain |= version.differs_from_plain
         self.apart += [
             read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}
