@@ -126,16 +126,14 @@ def rest(x):
     return np.fmod(x, 0.7)
 
 
-def called_by_rows(function, rows):
-    """elements of a row -> a loop that calls a function of NumPy's on each of so many rows."""
-
+def called_by_rows(elements):
     def f(a):
         out = np.zeros(a.shape)
         for i in range(a.shape[0]):
-            out[i] = function(a[i]) + out[i - 1]
+            out[i] = rest(a[i]) + out[i - 1]
         return out
 
-    return lambda elements: (f, (draw((rows, elements)),))
+    return f, (draw((512, elements)),)
 
 
 def small_products_by_rows(multiplications):
@@ -283,15 +281,6 @@ def recurrence(elements):
     return f, (draw(max(1, elements // 3)),)
 
 
-def stored_by_trips(elements):
-    def f(a, b):
-        for k in range(30):
-            a[1:] = np.sqrt(np.abs(a[:-1])) * b[k] + a[1:]
-        return a
-
-    return f, (draw(elements), draw(30))
-
-
 def masked_rows(elements):
     def f(x, y):
         c = x + y[:, None] * 1j
@@ -391,10 +380,7 @@ GATES = {
     "backends.xla.linalg.FEW": Gate(in_both_transposed, (16, 32, 64, 128)),
     "backends.xla.linalg.LARGE": Gate(of_a_computed_matrix, (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)),
     "backends.xla.linalg.THIN": Gate(thin, (8, 16, 32, 64, 128), NONE, ALL, up_to=True),
-    "backends.native.region.ROW": Gate(called_by_rows(rest, 512), (2, 4, 8, 16, 32), NONE, ALL, True, engine="auto"),
-    "backends.native.region.VECTORS": Gate(
-        called_by_rows(np.exp, 8), (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20), NONE, ALL, True, engine="auto"
-    ),
+    "backends.native.region.ROW": Gate(called_by_rows, (2, 4, 8, 16, 32), NONE, ALL, True, engine="auto"),
     "backends.native.region.PRODUCT": Gate(
         small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True, engine="auto"
     ),
@@ -416,9 +402,6 @@ GATES = {
     "backends.native.index_split.LEAST": Gate(growing_parts, (8, 16, 32, 64, 256), engine="nests"),
     "backends.native.legal.LEAST": Gate(recurrence, (32, 128, 512, 2048)),
     "backends.native.mask_skip.LEAST": Gate(masked_rows, (64, 128, 256, 512, 1024), engine="auto"),
-    "backends.native.writes.SHARED": Gate(
-        stored_by_trips, (1 << 16, 1 << 18, 1 << 20, 1 << 22), NONE, ALL, up_to=True, engine="auto"
-    ),
     "backends.numpy.partition.PRODUCT": Gate(product_of, (8**3, 12**3, 16**3, 32**3), engine="nests"),
     "backends.numpy.templates.PICKED": Gate(middle, (8, 16, 32, 128, 512), engine="numpy"),
     "backends.numpy.trips.ROW": Gate(rows_by_python, (32, 128, 1024, 1 << 15), engine="nests"),

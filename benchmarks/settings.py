@@ -112,6 +112,10 @@ def padded():
     return f, (draw((64, 64)),)
 
 
+def chosen_columns():
+    return lambda a, x: x @ np.where(a > 0.5, a, 0.0), (draw((2000, 2000)), draw(2000))
+
+
 def columns_of_layers():
     """A sweep down and one up over layers of a plane, as of tridiagonal systems side by side."""
 
@@ -214,6 +218,7 @@ SETTINGS = {
     "backends.native.region.CHEAP": Setting(many_statements, (4, 12, 36), "auto"),
     "backends.native.region.DEAR": Setting(many_statements, (25, 100, 400), "auto"),
     "backends.native.region.PLACES": Setting(padded, (0, 2, 8), "auto"),
+    "backends.native.region.STRIP": Setting(chosen_columns, (64, 256, 1024), "auto"),
     "backends.native.parallel.PART": Setting(distances, (1 << 15, 1 << 18, 1 << 21), "auto"),
     "backends.native.skew.FAR": Setting(three_fields, (2, 8, 32), "auto"),
     "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9), "auto"),

@@ -12,8 +12,8 @@ from ..native.code import IndexForm, llvm_literal, llvm_type
 from ..native.elements import KEEP, Elements, LiveWindow, offset
 from ..native.fuse import APART, SAME, CellStore, Fused
 from ..native.interrupts import UNKNOWN, trips
-from ..native.reduce import COMPUTED, REDUCTIONS, factors, merged_index
-from ..native.region import RegionEmitter, product_length
+from ..native.reduce import COMPUTED, REDUCTIONS, factors, merged_index, multiplications
+from ..native.region import RegionEmitter
 from ..native.scans import SCANS
 from ..native.scatter import emit_scatter
 from ..native.skew import Skewed
@@ -86,8 +86,8 @@ class BlockRegion(RegionEmitter):
             cell.written()
 
     def computed(self, eqn, t, xs):
-        if eqn.op is DOT and t.size * product_length(eqn) > self.PRODUCT:
-            raise NotNative(f"a product of {t.size * product_length(eqn)} multiplications a trip")
+        if eqn.op is DOT and multiplications(eqn) > self.PRODUCT:
+            raise NotNative(f"a product of {multiplications(eqn)} multiplications a trip")
         if not t.shape:
             return Register(t, self.total(eqn, t, xs))
         element = COMPUTED[eqn.op](self, eqn, *xs)

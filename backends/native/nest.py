@@ -19,7 +19,7 @@ ON_STACK = 1 << 13
 ATTRIBUTES = 'attributes #0 = { nounwind noinline "no-trapping-math"="true" "prefer-vector-width"="512" }'
 
 
-def once(build, params, attrs):
+def only_trip(build, params, attrs):
     """The results of the one trip that a loop makes: no loop."""
     return build.inline(attrs["body"], [Lit(0, COUNTER), *params])
 
@@ -29,14 +29,14 @@ class Nest:
 
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
     signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
-    part: the one of a loop that is being emitted apart; shared: how many loops threads share. SPLITS: whether rows may
-    be split.
+    once: whether it is no loop; part: the one of a loop that is being emitted apart; shared: how many loops threads
+    share. SPLITS: whether rows may be split.
     """
 
     REGION, PARTS, SHARES, SPLITS = RegionEmitter, 1, True, True
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
-        self.unlocked = unlocked
+        self.unlocked, self.once = unlocked, attrs["trips"] == 1 and attrs["test"] is None
         self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
         self.code.splits, self.code.known = self.SPLITS, self.known
         self.constants, self.met, self.extra, self.part, self.shared = [], set(), [], None, 0
@@ -46,11 +46,7 @@ class Nest:
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]
-            results = (
-                once(build, params, attrs)
-                if attrs["trips"] == 1 and attrs["test"] is None
-                else build.emit(op, params, attrs)
-            )
+            results = only_trip(build, params, attrs) if self.once else build.emit(op, params, attrs)
         self.func, self.results = build.finish(results), results
         self.early_exit = EarlyExit.of(self, status)
         self.place = self.code.place = nest_place(self.func)

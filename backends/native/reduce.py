@@ -1,5 +1,7 @@
 """Reductions, products and searches: loops over elements, restricted to the window where elements count."""
 
+import math
+
 import numpy as np
 
 from ...ir.ops import OPS
@@ -96,6 +98,20 @@ def dot_element(region, eqn, x, y):
         return reduced(region.code, terms, range(terms.type.ndim), [IndexForm()] * terms.type.ndim, take, nothing)
 
     return element
+
+
+def multiplications(eqn):
+    """How many a dot_general makes."""
+    x, _ = eqn.operands
+    return math.prod([eqn.results[0].type.size, *(x.type.shape[a] for a in eqn.attrs["contract"][0])])
+
+
+def read_once(eqn):
+    """The operands of which a dot_general reads each element once, the other one being a vector."""
+    axes = zip(eqn.attrs["contract"], eqn.attrs["batch"], strict=True)
+    x_free, y_free = (z.type.ndim > len(c) + len(b) for z, (c, b) in zip(eqn.operands, axes, strict=True))
+    x, y = eqn.operands
+    return [x] * (not y_free) + [y] * (not x_free)
 
 
 def factors(eqn, x, y, times):

@@ -19,7 +19,7 @@ from .elements import COUNTS, Elements, offset
 from .library import has_vector_form
 from .mask_skip import demands
 from .parallel import ELEMENT, is_shared, share_range, shared_trips
-from .reduce import COMPUTED, REDUCTIONS, row_by_row
+from .reduce import COMPUTED, REDUCTIONS, multiplications, read_once, row_by_row
 from .scalar import CALLS, POLYNOMIALS
 from .scatter import SCATTERS
 from .schedule import scheduled
@@ -33,9 +33,9 @@ EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 # elements from which calls of the C library, one an element, are slower than XLA's vectors; measured by
 # benchmarks/tune.py
 ROW = 8
-VECTORS = 1 << 20  # the same of calls on vectors, which XLA makes on several threads; measured by benchmarks/tune.py
 SERIES = {OPS[name] for name in POLYNOMIALS}
 LONGEST = 8000  # bound: instructions of a nest from which compiling it takes seconds
+STRIP = 1 << 8  # elements of rows that one thread adds up; measured by benchmarks/tune.py
 CHEAP = 12  # cost of an element up to which it is computed again for each use; measured by benchmarks/tune.py
 DEAR = 100  # cost of an element from which it is stored for one use; measured by benchmarks/tune.py
 PLACES = 2  # reads of an array up to which its elements are chosen where they are used; measured by benchmarks/tune.py
@@ -211,30 +211,31 @@ class RegionEmitter(Writes):
 
     def computed(self, eqn, t, xs):
         """A reduction, a product or a search: a register, or an array."""
-        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > self.largest_product(eqn):
-            raise NotNative(
-                f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries"
-            )
+        if eqn.op is OPS["dot_general"] and multiplications(eqn) > self.largest_product(eqn):
+            what = f"a product of {multiplications(eqn)} multiplications a trip"
+            raise NotNative(f"{what}, for which there are libraries")
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
         cell = self.own_cell(eqn.results[0], xs)
         self.flush()
-        rows = row_by_row(eqn, xs)
+        rows, cost = row_by_row(eqn, xs), ELEMENT * sum(x.type.size * x.cost for x in xs)
         if rows is not None:
-            self.added_up(t, cell, *rows)
+            self.added_up(t, cell, *rows, cost)
         else:
             self.shared_over(
                 t.shape,
-                ELEMENT * sum(x.type.size * x.cost for x in xs),
+                cost,
                 lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)),
             )
         cell.written()
         return Memory(t, cell)
 
-    def added_up(self, t, cell, terms, sizes):
-        """Sums added up in a cell, row after row of the terms, each all along the last axis."""
-        code, d = self.code, t.dtype
+    def added_up(self, t, cell, terms, sizes, cost):
+        """Sums added up in a cell, row after row of the terms, all along the last axis, or along a strip of it where
+        threads share them."""
+        code, d, columns = self.code, t.dtype, t.shape[-1]
+        strips = -(-columns // STRIP)
         take, nothing = REDUCTIONS[OPS["reduce_sum"]]
         zero = llvm_literal(nothing(d), d)
 
@@ -244,12 +245,17 @@ class RegionEmitter(Writes):
                 cell.pointer, d, place, take(code, d, code.load(cell.pointer, d, place), self.element(terms(at), k))
             )
 
-        def row(index):
-            along = lambda body: self.over(t.shape[-1:], lambda last: body((*index, *last)))
+        def strip(index, low, high):
+            along = lambda body: code.count_up(low, high, lambda j: body((*index, IndexForm.of(j))) or ())
             along(lambda at: code.store(cell.pointer, d, offset(t.shape, at), zero))
             self.over(sizes, lambda k: along(lambda at: add(at, k)))
 
-        self.over(t.shape[:-1], row)
+        if t.ndim == 1 and self.block is None and is_shared(self.nest, strips, cost // strips):
+            end = lambda n: code.value(IndexForm.of(n).times(STRIP))
+            share = lambda low, high: strip((), end(low), code.least(end(high), str(columns)))
+            share_range(self.nest, strips, cost // strips, share)
+        else:
+            self.shared_over(t.shape[:-1], cost, lambda index: strip(index, "0", columns))
 
     def trips_of(self, period, cost):
         """How many trips of a cost make a period."""
@@ -265,13 +271,14 @@ class RegionEmitter(Writes):
         return shared_trips(self, eqn, body, bound, invariants, start, step)
 
     def largest_product(self, eqn):
-        """Multiplications up to which a product is not left to a library."""
-        return PRODUCT
+        """Multiplications up to which a product is not left to a library: any number, of one with a vector that is made
+        only once, which takes a library as long."""
+        return float("inf") if self.nest.once and read_once(eqn) else PRODUCT
 
     def row_of_calls(self, op, d):
         """Elements of a row of calls of the C library from which it is left to XLA."""
         vectors = op in SERIES or self.code.in_vectors and d.kind == "f" and has_vector_form(CALLS[op], d)
-        return VECTORS if vectors else ROW
+        return float("inf") if vectors else ROW
 
     def over(self, shape, body):
         """`body(index)` for every index."""
@@ -369,13 +376,6 @@ class RegionEmitter(Writes):
         self.write(cell, t.shape, [IndexForm()] * t.ndim, fill, whole=True)
         self.write(cell, t.shape, [IndexForm(n) for n in eqn.attrs["low"]], x)
         return Memory(t, cell)
-
-
-def product_length(eqn):
-    n = 1
-    for a in eqn.attrs["contract"][0]:
-        n *= eqn.operands[0].type.shape[a]
-    return n
 
 
 def supported(t):

@@ -17,7 +17,8 @@ from . import direct
 from .fuse import Fused
 from .interrupts import LONG, ROW, loop_work, outermost_loops
 from .nest import Nest
-from .region import RegionEmitter, product_length, supported
+from .reduce import read_once
+from .region import RegionEmitter, supported
 from .scatter import SCATTERS
 from .skew import Skewed
 from .values import Cell
@@ -39,9 +40,6 @@ class Unskewed(Skewed):
 class SizedRegion(RegionEmitter):
     COPIED, FUSED, SKEWED = float("inf"), Unskipped, Unskewed
 
-    def shared(self):
-        return float("inf")
-
     def strips(self, attrs):
         return False
 
@@ -50,10 +48,8 @@ class SizedRegion(RegionEmitter):
         return super().row_of_calls(op, d) if self.nest.once else float("inf")
 
     def largest_product(self, eqn):
-        """Likewise those with a vector, of which a library takes as long."""
-        elements = max(x.type.size for x in (*eqn.operands, *eqn.results))
-        within = not self.nest.once and eqn.results[0].type.size * product_length(eqn) <= elements
-        return float("inf") if within else super().largest_product(eqn)
+        """Likewise those with a vector."""
+        return float("inf") if read_once(eqn) else super().largest_product(eqn)
 
     def trips_of(self, period, cost):
         return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))
@@ -135,17 +131,17 @@ class SizedNest(Nest):
     """See the module.
 
     made_from: what it was emitted from, so that it can be once more; proofs, decisions: as the module says; scratched:
-    (pointer, dtype, elements) of scratch memory; work: of the loop, in parts of an equation; long, once: whether it is
-    to hear signals, is no loop.
+    (pointer, dtype, elements) of scratch memory; work: of the loop, in parts of an equation; long: whether it is to
+    hear signals.
     """
 
     REGION, PARTS, SHARES, SPLITS = SizedRegion, ROW, False, False
 
     def __init__(self, op, types, attrs, exact=False, status=None, followed=None):
         self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact, status), []
-        self.work, self.once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
+        self.work, once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
         # with loops it may run for long at some size; without, it is refused where it would
-        loops = not self.once or any(True for _ in outermost_loops(attrs["body"]))
+        loops = not once or any(True for _ in outermost_loops(attrs["body"]))
         self.long = loops and direct.refusal() is None
         with deciding(Decisions(followed)) as log:
             if not self.long:

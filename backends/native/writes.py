@@ -15,8 +15,6 @@ from .values import Mapped, Memory, Moved, NotNative
 
 STORE = OPS["dynamic_update_slice"]
 COPIED = 64  # bound: elements of an array that may be copied because its old state is read after a store
-# elements stored a trip from which XLA's threads are worth more than what a nest saves; measured by benchmarks/tune.py
-SHARED = 1 << 20
 # a row is so much smaller than what is stored that computing it beforehand costs nothing; measured by
 # benchmarks/tune.py
 PART = 8
@@ -27,10 +25,6 @@ class Writes:
 
     STORED, FUSED, SKEWED = CellStore, Fused, Skewed
     COPIED = COPIED
-
-    def shared(self):
-        """Elements stored in a trip from which a loop is left to XLA."""
-        return SHARED
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
@@ -99,8 +93,6 @@ class Writes:
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return
-        if x.type.size > self.shared() and self.nest.depth:
-            raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
         if not self.group.takes(store):
             self.close()
         self.group.add(store)
@@ -201,8 +193,6 @@ class Writes:
             if lane is None or axis != lane[0]:
                 window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high = window.low, window.high
-            if not (window and window.known) and x.type.size > self.shared() and self.nest.depth:
-                raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
             if window is None:
                 code.count_up(low, high, lambda _: put(tuple(at), {}) or (), name=t)
             else:

@@ -4,15 +4,15 @@ Equations are told apart into those that machine code does well, which are put t
 NumPy: products, sorting, rows of calls of the C library, of which it has vectors. `native/stages.py` has the stages.
 """
 
-from ...ir.core import Builder, map_regions
+from ...ir.core import Builder, Value, map_regions
 from ...ir.ops.control import loop
 from ...ir.ops.elementwise import select
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import cummax, cummin, cumprod, cumsum
 from ...ir.ops.shape import iota
 from ...ir.sample import SAMPLE, decide
-from ..native.reduce import REDUCTIONS
-from ..native.stages import free, in_stages, stands_alone
+from ..native.reduce import REDUCTIONS, multiplications, read_once
+from ..native.stages import free, in_stages, sources, stands_alone
 from .looped import FUSED, looped
 from .nests import nest_of
 from .pretty import product_call
@@ -74,16 +74,16 @@ def inner(eqn):
     if free(eqn) or eqn.effect:
         return False
     if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
-        if decide("a product by NumPy", multiplications(eqn) > PRODUCT):
+        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not of_computed(eqn):
             return False
     return stands_alone(eqn)
 
 
-def multiplications(eqn):
-    n = eqn.results[0].type.size
-    for axis in eqn.attrs["contract"][0]:
-        n *= eqn.operands[0].type.shape[axis]
-    return n
+def of_computed(eqn):
+    """Whether a product multiplies a vector with what machine code computes, whose elements need not be written to be
+    read once."""
+    made = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op is not dot_general and inner(x.eqn)
+    return any(made(x) for matrix in read_once(eqn) for x in sources(matrix))
 
 
 def weight(eqn):

@@ -316,12 +316,13 @@ def picked(writer, x, axis):
 
 
 def contracted(writer, eqn, x, y):
-    """What no operator of NumPy's says: the product of matrices that the axes make, those of the result in order."""
+    """What no operator of NumPy's says, and of more rows than a matrix has those that it would multiply one stack after
+    the other: the product of matrices that the axes make, those of the result in order."""
     (r,), (tx, ty) = eqn.results, (operand.type for operand in eqn.operands)
     x, y = (writer.whole(writer.full(operand), operand.type) for operand in eqn.operands)
     text = product_call(eqn, x, y)
-    if text is None or text.startswith("np.einsum("):
-        (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
+    (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
+    if text is None or text.startswith("np.einsum(") or not bx and tx.ndim > 2:
         fx, fy = (tuple(a for a in range(t.ndim) if a not in (*c, *b)) for t, c, b in ((tx, cx, bx), (ty, cy, by)))
         left = matrices_text(x, tx.shape, bx, fx, cx)
         text = f"({left} @ {matrices_text(y, ty.shape, by, cy, fy)}).reshape({r.type.shape})"

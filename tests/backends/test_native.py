@@ -453,12 +453,6 @@ def sorts(x):
     return x
 
 
-def grows(x):
-    for _ in range(30):
-        x = x * 1.5
-    return x
-
-
 def products(a):
     for _ in range(100):
         a = a @ a * 0.01
@@ -469,7 +463,6 @@ REFUSED = [
     (halves, [np.ones(99, np.float16)], "float16 has no native form"),
     (complexes, [np.ones(99, complex)], "exp of complex numbers has no native form"),
     (curves, [np.ones(64)], "rem of 64 elements a trip, which XLA computes in vectors"),
-    (grows, [np.ones(1 << 21, np.float32)], "2097152 elements are stored in every trip, which XLA shares among processors"),
     (products, [np.eye(64)], "a product of 262144 multiplications a trip, for which there are libraries"),
     (sorts, [np.arange(50.0)], "sort has no native form"),
     (checksum, [np.zeros(2, "u1")], "too little work to pay"),

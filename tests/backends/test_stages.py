@@ -77,6 +77,38 @@ def test_between_calls_of_numpy():
     checked(lambda x: np.sort(x * 2 + 1)[::-1] - x.mean(), X.ravel(), nests=2)
 
 
+WITH_VECTORS = {
+    "rows": lambda a, x, y: (a * 2) @ x,
+    "columns": lambda a, x, y: y @ (a * 2),
+    "turned": lambda a, x, y: (a * 2).T @ y - y[0],
+    "chosen": lambda a, x, y: np.where(a > 1, a, a * 3) @ x,
+    "both": lambda a, x, y: y @ (a + 1) + (a * a) @ (x + 1)[:60],
+    "turned before": lambda a, x, y: (a.T + a[0, 0]) @ y,
+    "batches": lambda a, x, y: np.einsum("bij,bj->bi", np.stack([a * 3, a + 1]), np.stack([x, x * 2])),
+    "vectors": lambda a, x, y: (a[0] * 2) @ (a[1] + x),
+    "itself": lambda a, x, y: (y - 1) @ (y - 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128", "uint8"])
+@pytest.mark.parametrize("program", WITH_VECTORS.values(), ids=WITH_VECTORS)
+def test_what_is_multiplied_with_a_vector_is_not_written(program, dtype):
+    draw = lambda *shape: (rng.normal(size=shape) * 3).astype(dtype) if dtype != "uint8" else rng.integers(0, 9, shape).astype(dtype)
+    args = draw(60, 60), draw(60), draw(60)
+    agree(jit(program)(*args), program(*args), 1e-5 if dtype == "float32" else 1e-12)
+    f = jit(program)
+    agree(f(*args), program(*args), 1e-5 if dtype == "float32" else 1e-12)
+    ops = [eqn.op for eqn in version(f).numpy.eqns]
+    assert ops.count(LOOP) == 1 and PRODUCT not in ops, version(f).numpy
+
+
+def test_products_that_are_only_read_are_left_to_libraries():
+    a, x = rng.normal(size=(60, 60)), rng.normal(size=60)
+    f = jit(lambda a, x: np.exp(a @ x) * 2 + 1)
+    agree(f(a, x), np.exp(a @ x) * 2 + 1, 1e-12)
+    assert PRODUCT in [eqn.op for eqn in version(f).numpy.eqns]
+
+
 def test_searches_and_lookups():
     def interpolation(x, xs, ys):
         k = np.clip(np.searchsorted(xs, x) - 1, 0, len(xs) - 2)

@@ -11,6 +11,7 @@ from random_shared import allow, however_small, outcome
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.native import parallel, threads
+from wengert.tracer.program import backend_choice
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed"),
@@ -108,11 +109,16 @@ PROGRAMS = [pairs, energy, extremes, smoothed, rowwise, reversed_trips, with_scr
 
 @pytest.mark.parametrize("n", [9, 64, 1500])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-def test_programs(shared, function, n):
+def test_programs(shared, monkeypatch, function, n):
+    monkeypatch.setattr(backend_choice, "CHOICE", "numpy")
+    agrees_on_all_threads(shared, function, n)
+
+
+def agrees_on_all_threads(shared, function, n):
     rng = np.random.default_rng(n)
     x, y = rng.normal(size=n), rng.normal(size=n)
     want = function(x.copy(), y.copy()) if n < 100 or function not in (pairs, energy) else None
-    compiled, found = jit(function, engine="numpy"), []
+    compiled, found = jit(function), []
     for helpers in (0, 0, *[threads.thread_count() - 1] * 4):
         allow(helpers)
         with native.asked(0):
@@ -122,6 +128,23 @@ def test_programs(shared, function, n):
         assert [a.tobytes() for a in flat(got)] == [a.tobytes() for a in flat(found[1])]
     if want is not None:
         agree(found[0], want, 1e-9)
+
+
+def by_rows(x, y):
+    a = np.outer(x, x * 2)
+    return np.where(a > 0, a, y) @ x
+
+
+def by_columns(x, y):
+    a = np.outer(x, x * 2)
+    return (x * y) @ np.where(a > y, a, 1.0), np.stack([a * y, a + y]).sum(axis=1)
+
+
+@pytest.mark.parametrize("n", [9, 64, 1500])
+@pytest.mark.parametrize("function", [by_rows, by_columns], ids=lambda f: f.__name__)
+def test_products_with_vectors(shared, monkeypatch, function, n):
+    monkeypatch.setattr(backend_choice, "CHOICE", "nests")
+    agrees_on_all_threads(shared, function, n)
 
 
 def flat(x):
@@ -246,6 +269,7 @@ def test_threads_that_call_at_once(shared):
 
 POOLED = """
 from wengert.backends.native import parallel, threads
+from wengert.tracer.program import backend_choice
 parallel.LEAST = parallel.PART = 1
 
 def pairs(x):
