@@ -281,6 +281,15 @@ def recurrence(elements):
     return f, (draw(max(1, elements // 3)),)
 
 
+def kept_by_trips(left):
+    def f(x, y):
+        for _ in range(20):
+            x, y = x + 0.01 * x * (1.1 - 0.4 * y), y + 0.01 * y * (0.1 * x - 0.4)
+        return x, y
+
+    return f, (draw(left // 16), draw(left // 16))
+
+
 def masked_rows(elements):
     def f(x, y):
         c = x + y[:, None] * 1j
@@ -401,6 +410,9 @@ GATES = {
     "backends.native.fuse.ROW": Gate(two_rows, (4, 16, 64, 256), engine="auto"),
     "backends.native.index_split.LEAST": Gate(growing_parts, (8, 16, 32, 64, 256), engine="nests"),
     "backends.native.legal.LEAST": Gate(recurrence, (32, 128, 512, 2048)),
+    "backends.native.strip_mine.FAR": Gate(
+        kept_by_trips, (1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20), ALL, NONE, engine="auto"
+    ),
     "backends.native.mask_skip.LEAST": Gate(masked_rows, (64, 128, 256, 512, 1024), engine="auto"),
     "backends.numpy.partition.PRODUCT": Gate(product_of, (8**3, 12**3, 16**3, 32**3), engine="nests"),
     "backends.numpy.templates.PICKED": Gate(middle, (8, 16, 32, 128, 512), engine="numpy"),

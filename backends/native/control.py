@@ -12,12 +12,13 @@ from ...ir.sample import SAMPLE, decide
 from .code import IndexForm, llvm_type
 from .drawing import drawn_state, emit_draw
 from .early_exit import status_asked, status_within
-from .interrupts import PERIOD, asks, work
+from .interrupts import PERIOD, ROW, asks, trips, work
 from .interrupts import outermost_loops as loops_in
 from .loop_bounds import bound_carried
+from .parallel import is_shared, share_range
 from .scans import SCANS
 from .scatter import SCATTERS
-from .strip_mine import Block, blocks
+from .strip_mine import Block, blocks, swept
 from .values import Memory, NotNative, Number, Register
 from .writes import STORE
 
@@ -69,22 +70,25 @@ def emit_loop(region, eqn):
     few = few_trips(region, body, test, invariants, state)
     region.flush()
     plan = blocks(body, len(state)) if region.strips(attrs) else None
+    start = [region.element(region.read(state[k]), ()) for k in scalars]
     hearing = region.nest.hearing if decide("whether a signal has come", asks(attrs)) else None
     cost = max(work(body, region.nest.PARTS), 1)
     # it may become vectors: it asks between stretches of trips
     inner = test is None and not any(True for _ in loops_in(body))
     each = False  # trips that threads share do not ask
-    start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
     at_once = region.spread(eqn, body, bound, invariants, start, step) if plan is None else None
+    if plan is None and at_once is None and region.strips(attrs):
+        plan = swept(attrs)
     each = hearing is not None and plan is None and not inner
     if at_once is not None:
         last = dict(zip(scalars, at_once))
     elif plan is not None:
-        by_blocks(code, hearing, *plan, goes, step)
-        last = {}
+        numbers = [state[k].type for k in scalars]
+        last = dict(zip(scalars, by_blocks(region, *plan, attrs, hearing, numbers, start, goes, step)))
     elif hearing is not None and inner:
-        trips = region.trips_of(hearing.period, cost)
-        last = dict(zip(scalars, by_stretches(code, hearing, cost, trips, types, start, region.element(end, ()), step)))
+        stretch = region.trips_of(hearing.period, cost)
+        found = by_stretches(code, hearing, cost, stretch, types, start, region.element(end, ()), step)
+        last = dict(zip(scalars, found))
     else:
         last = dict(zip(scalars, code.loop(types, start, goes, step, written_out=few is not None)))
     for cell in cells.values():
@@ -103,16 +107,36 @@ def few_trips(region, body, test, invariants, state):
     return most if most is not None and most <= FEW and SAMPLE.get() is None else None
 
 
-def by_blocks(code, hearing, lanes, size, goes, step):
-    """`code.loop` of each block of the lanes in turn."""
+def by_blocks(region, lanes, size, attrs, hearing, numbers, start, goes, step):
+    """`code.loop` of each block of the lanes, in turn, or by threads where that pays -> the last values of its numbers,
+    the same for all blocks."""
+    nest, code, types = region.nest, region.code, [llvm_type(t.dtype) for t in numbers]
+    count = -(-(lanes.high - lanes.low) // size)
+    cost = (trips(attrs) or 1) * work(attrs["body"], ROW) // count
+    stretches = -(-cost * count // (PERIOD * ROW)) if hearing is not None else 1
+    in_one = -(-count // stretches)
 
-    def block(b):
-        code.loop((), (), goes, functools.partial(step, block=Block(lanes, IndexForm(lanes.low).plus(b, size), size)))
+    def block(b, *_):
+        block = Block(lanes, IndexForm(lanes.low).plus(b, size), size)
+        return code.loop(types, start, goes, functools.partial(step, block=block))
+
+    def in_turn(b, *_):
+        found = block(b)
         if hearing is not None:
             hearing.after(PERIOD // 8)
-        return []
+        return found
 
-    code.count_up("0", -(-(lanes.high - lanes.low) // size), block)
+    def at_once(s, *_):
+        first, end = IndexForm.of(s).times(in_one), lambda n: code.least(code.value(first.plus(n)), str(count))
+        run = lambda low, high: code.count_up(end(low), end(high), block, types, start)
+        found = share_range(nest, in_one, cost, run, numbers)
+        if hearing is not None:
+            hearing.after(cost * in_one // ROW)
+        return found
+
+    if not is_shared(nest, in_one, cost):
+        return code.count_up("0", count, in_turn, types, start)
+    return code.count_up("0", stretches, at_once, types, start)
 
 
 def fill_carried_cells(region, eqn, state, cells):

@@ -186,14 +186,19 @@ def parts_of(count, cost):
     return -(-count // size), size
 
 
-def share_range(nest, count, cost, emit):
-    """Have threads share `emit(low, high)` of parts of range(count), of which each index works on memory of its own."""
+def share_range(nest, count, cost, emit, numbers=()):
+    """Have threads share `emit(low, high)` of parts of range(count), of which each index works on memory of its own ->
+    what the first part gives, numbers of these types."""
     part, (parts, size) = Part(nest), parts_of(count, cost)
+    cells = [nest.scratch(t.like((parts,))) for t in numbers]
     with part.emitted():
         low = IndexForm().plus(part.number, size)
-        emit(part.code.value(low), part.code.least(part.code.value(low.plus(size)), str(count)))
+        found = emit(part.code.value(low), part.code.least(part.code.value(low.plus(size)), str(count)))
+        for cell, x in zip(cells, found or ()):
+            part.code.store(cell.pointer, cell.dtype, IndexForm.of(part.number), x)
         part.finish(None)
     part.share(parts)
+    return [nest.code.load(cell.pointer, cell.dtype, IndexForm()) for cell in cells]
 
 
 class Shared:

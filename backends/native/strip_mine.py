@@ -2,7 +2,8 @@
 itself.
 
 Such a loop may run block by block, all its trips on a few lanes before the next ones. Where trips go along the columns
-of arrays, a block stays in the cache while they do.
+of arrays, or each goes through arrays that are larger than the cache, a block stays in the cache while they do; and
+threads may share the blocks.
 
 The lane of an element is its index along an axis, plus a shift: x[1:] begins on lane 1 of x.
 """
@@ -10,6 +11,7 @@ The lane of an element is its index along an axis, plus a shift: x[1:] begins on
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from .code import IndexForm
+from .interrupts import LONG, ROW, trips, work
 
 SLICE, PART, STORE = OPS["slice"], OPS["dynamic_slice"], OPS["dynamic_update_slice"]
 RESHAPE, TRANSPOSE, BROADCAST, IOTA = OPS["reshape"], OPS["transpose"], OPS["broadcast"], OPS["iota"]
@@ -17,6 +19,13 @@ MOVES = {SLICE, PART, RESHAPE, TRANSPOSE, BROADCAST}
 LINE = 64  # fact: bytes that come into the cache together
 # bytes that are sure to stay near the processor from one trip to the next; measured by benchmarks/tune.py
 NEAR = 1 << 13
+# bytes that a trip leaves from which they are not there any more when the next one reads them; measured by
+# benchmarks/tune.py
+FAR = 1 << 17
+ROOM = 1 << 15  # bytes that a trip of a block leaves then; measured by benchmarks/tune.py
+LEAST = 64  # bound: lanes that a block has at least along rows, which are computed in vectors
+WIDE = 4  # bound: times ROOM that a block leaves at most
+FEW = 4  # bound: trips up to which blocks save little
 
 
 class Strip:
@@ -61,14 +70,15 @@ class StripConflict(Exception):
     """A value would lie on two lanes at once, or needs others than its own."""
 
 
-def lanes(body, carried):
-    """The lanes of a loop body, or None."""
+def lanes(body, carried, axes=slice(-1)):
+    """The lanes of a loop body, along one of `axes` of the largest array that it carries, or None. Numbers that it
+    carries hang on no array: each block comes to the same."""
     state = body.params[len(body.params) - carried :]
-    if not state or any(not p.type.shape for p in state) or any(eqn.regions() or eqn.op.effect for eqn in body.eqns):
+    if all(not p.type.shape for p in state) or any(eqn.regions() or eqn.op.effect for eqn in body.eqns):
         return None
     largest = max(state, key=lambda p: (p.type.ndim, p.type.size))
-    for axis, n in enumerate(largest.type.shape[:-1]):
-        if n > 1:
+    for axis in range(largest.type.ndim)[axes]:
+        if largest.type.shape[axis] > 1:
             try:
                 return found(body, state, largest, axis)
             except StripConflict:
@@ -94,6 +104,8 @@ def found(body, state, largest, axis):
             links.setdefault(x, []).append((eqn.results[0], there))
             links.setdefault(eqn.results[0], []).append((x, back))
     for p, r in zip(state, body.results, strict=True):
+        if not p.type.shape:
+            continue
         if not isinstance(r, Value):
             raise StripConflict
         links.setdefault(p, []).append((r, same_lane))
@@ -108,7 +120,7 @@ def found(body, state, largest, axis):
             elif x not in still and y not in still:
                 raise StripConflict
     made = [eqn.results[0] for eqn in body.eqns if eqn.results[0].type.shape]
-    if any(x not in of and x not in still for x in (*made, *state)):
+    if any(x not in of and x not in still for x in (*made, *(p for p in state if p.type.shape))):
         raise StripConflict
     ends = [
         end(x, of[x])
@@ -252,8 +264,41 @@ def blocks(body, carried):
         return None
     count = plan.high - plan.low
     most = max(1, NEAR * count // total)
-    if most >= count:
-        return None
+    return None if most >= count else (plan, even_size(count, most))
+
+
+def even_size(count, most):
+    """How many of `count` lanes make a block, of `most` that may."""
     sizes = [n for n in range(most, most // 2, -1) if count % n == 0]
     sizes.sort(key=lambda n: (n % 8 != 0, n % 4 != 0))  # vectors are of 4 or 8
-    return plan, sizes[0] if sizes else most
+    return sizes[0] if sizes else most
+
+
+def swept(attrs):
+    """(lanes, how many make a block) of a loop each of whose trips goes through large arrays, or None."""
+    body, carried, count = attrs["body"], attrs["carried"], trips(attrs)
+    total = left_by_trip(body, carried)
+    if total <= FAR or count is None or count <= FEW:
+        return None
+    last = max((p.type.ndim for p in body.params[len(body.params) - carried :]), default=0) - 1
+    for axis in range(last + 1):
+        plan = lanes(body, carried, slice(axis, axis + 1))
+        if plan is None:
+            continue
+        high, least = plan.high - plan.low, LEAST if axis == last else 1
+        size = even_size(high, max(least, ROOM * high // total))
+        if size * total <= WIDE * ROOM * high and size < high and count * work(body, ROW) * size <= LONG * ROW * high:
+            return plan, size
+    return None
+
+
+def left_by_trip(body, carried):
+    """The bytes that a trip leaves in arrays that are carried."""
+    found = {}
+    for k, r in enumerate(body.results):
+        while isinstance(r, Value) and r.eqn is not None and r.eqn.op is STORE:
+            found[r.eqn.operands[1], k] = r.eqn.operands[1]
+            r = r.eqn.operands[0]
+        if isinstance(r, Value) and r.eqn is not None:
+            found[r] = r
+    return sum(x.type.size * x.type.dtype.itemsize for x in found.values())

@@ -45,7 +45,8 @@ class Writes:
             others = [self.materialised(x) if cell in x.reads else x for x in others]
         if not there:
             self.copied(eqn.operands[0])
-            self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, base, whole=True)
+            lane = self.block and self.block.computed(r)
+            self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, base, whole=True, lane=lane)
         if eqn.op is STORE:
             lane = self.block and self.block.lanes.stored(eqn)
             self.write(
