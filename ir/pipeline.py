@@ -21,6 +21,7 @@ from .passes import (
     masks,
     memory,
     products,
+    rotations,
     shifts,
     simplify,
     user_rules,
@@ -45,6 +46,7 @@ PIPELINE: tuple[Pass, ...] = (
     simplify,  # identities, read as equations in ir/rules
     fission,   # products of all trips of a loop: one before it, or one behind it
     loops,     # work that is the same in every trip done once, values that never change not carried
+    rotations,  # as many trips of loops written as one as bring each array back to its name
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip

@@ -99,6 +99,13 @@ def made_in_trips(x, y):
     return x
 
 
+def traded(x, y):
+    a, b = x, y
+    for _ in range(5):
+        a, b = b, a * 0.5 + b
+    return a, b
+
+
 def inner_rows(x, y):
     a = np.outer(x, y)
     for _ in range(4):
@@ -133,7 +140,7 @@ def first_one(x, y):
     return x
 
 
-BLOCKED = [orbits, driven, momentum, escape, drawn_before, columns, made_in_trips, inner_rows, kept_too]
+BLOCKED = [orbits, driven, momentum, escape, drawn_before, columns, made_in_trips, traded, inner_rows, kept_too]
 
 
 @pytest.mark.parametrize("n", [7, 40, 203])
