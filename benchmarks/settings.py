@@ -116,6 +116,15 @@ def chosen_columns():
     return lambda a, x: x @ np.where(a > 0.5, a, 0.0), (draw((2000, 2000)), draw(2000))
 
 
+def predators():
+    def f(x, y):
+        for _ in range(20):
+            x, y = x + 0.01 * x * (1.1 - 0.4 * y), y + 0.01 * y * (0.1 * x - 0.4)
+        return x, y
+
+    return f, (draw(1 << 18), draw(1 << 18))
+
+
 def columns_of_layers():
     """A sweep down and one up over layers of a plane, as of tridiagonal systems side by side."""
 
@@ -218,12 +227,13 @@ SETTINGS = {
     "backends.native.region.CHEAP": Setting(many_statements, (4, 12, 36), "auto"),
     "backends.native.region.DEAR": Setting(many_statements, (25, 100, 400), "auto"),
     "backends.native.region.PLACES": Setting(padded, (0, 2, 8), "auto"),
-    "backends.native.region.STRIP": Setting(chosen_columns, (64, 256, 1024), "auto"),
+    "backends.native.region.STRIP": Setting(chosen_columns, (64, 256, 1024), "nests"),
     "backends.native.parallel.PART": Setting(distances, (1 << 15, 1 << 18, 1 << 21), "auto"),
     "backends.native.skew.FAR": Setting(three_fields, (2, 8, 32), "auto"),
     "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9), "auto"),
     "backends.native.skew.NEAR": Setting(three_fields, (1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.skew.MIDDLE": Setting(three_fields, (1 << 18, 1 << 20, 1 << 22), "auto"),
+    "backends.native.strip_mine.ROOM": Setting(predators, (1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.strip_mine.NEAR": Setting(columns_of_layers, (1 << 11, 1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.writes.PART": Setting(eliminated, (2, 8, 32), "auto"),
     "backends.numpy.emit_fast.SMALL": Setting(spread_number, (256, 4096, 1 << 16), "numpy"),

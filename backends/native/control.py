@@ -35,7 +35,7 @@ def emit_loop(region, eqn):
     cells = dwellings(region, eqn, state)
     fill_carried_cells(region, eqn, state, cells)
     fixed = [hoisted_operand(region, x) for x in invariants]
-    bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
+    bound = bound_of(limit, attrs)
     end = None if bound is None else region.read(bound)
     scalars = [k for k, x in enumerate(state) if x.type.shape == ()]
     types = [llvm_type(state[k].type.dtype) for k in scalars]
@@ -81,19 +81,23 @@ def emit_loop(region, eqn):
         plan = swept(attrs)
     each = hearing is not None and plan is None and not inner
     if at_once is not None:
-        last = dict(zip(scalars, at_once))
+        last = at_once
     elif plan is not None:
-        numbers = [state[k].type for k in scalars]
-        last = dict(zip(scalars, by_blocks(region, *plan, attrs, hearing, numbers, start, goes, step)))
+        last = by_blocks(region, *plan, eqn, hearing, start, goes, step)
     elif hearing is not None and inner:
         stretch = region.trips_of(hearing.period, cost)
-        found = by_stretches(code, hearing, cost, stretch, types, start, region.element(end, ()), step)
-        last = dict(zip(scalars, found))
+        last = by_stretches(code, hearing, cost, stretch, types, start, region.element(end, ()), step)
     else:
-        last = dict(zip(scalars, code.loop(types, start, goes, step, written_out=few is not None)))
+        last = code.loop(types, start, goes, step, written_out=few is not None)
     for cell in cells.values():
         cell.written()
-    return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+    of = dict(zip(scalars, last, strict=True))
+    return [Register(r.type, of[k]) if k in of else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+
+
+def bound_of(limit, attrs):
+    """The number of trips of a loop, None where its test alone says."""
+    return limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
 
 
 def few_trips(region, body, test, invariants, state):
@@ -107,10 +111,12 @@ def few_trips(region, body, test, invariants, state):
     return most if most is not None and most <= FEW and SAMPLE.get() is None else None
 
 
-def by_blocks(region, lanes, size, attrs, hearing, numbers, start, goes, step):
+def by_blocks(region, lanes, size, eqn, hearing, start, goes, step):
     """`code.loop` of each block of the lanes, in turn, or by threads where that pays -> the last values of its numbers,
     the same for all blocks."""
-    nest, code, types = region.nest, region.code, [llvm_type(t.dtype) for t in numbers]
+    nest, code, attrs = region.nest, region.code, eqn.attrs
+    numbers = [r.type for r in eqn.results if not r.type.shape]
+    types = [llvm_type(t.dtype) for t in numbers]
     count = -(-(lanes.high - lanes.low) // size)
     cost = (trips(attrs) or 1) * work(attrs["body"], ROW) // count
     stretches = -(-cost * count // (PERIOD * ROW)) if hearing is not None else 1

@@ -11,7 +11,7 @@ from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .complex import rule_for
 from .elements import Elements, LiveWindow, renamed
 from .index_split import count_row
-from .values import Mapped, Moved
+from .values import Counted, Mapped, Moved
 
 NONE = np.dtype("i8")
 ROW = 64  # elements from which adding up row by row pays; measured by benchmarks/tune.py
@@ -173,9 +173,17 @@ def merged_index(axes, taken, left, count):
 
 
 def masked(x):
-    """Whether elements are chosen by a comparison."""
-    below = x.operands if isinstance(x, Mapped) else [x.operand] if isinstance(x, Moved) else []
-    return isinstance(x, Mapped) and x.op is OPS["select"] or any(map(masked, below))
+    """Whether elements are chosen by where they stand."""
+    return isinstance(x, Mapped) and x.op is OPS["select"] and by_place(x.operands[0]) or any(map(masked, below(x)))
+
+
+def by_place(x):
+    """Whether elements hang on where they stand."""
+    return isinstance(x, Counted) or any(map(by_place, below(x)))
+
+
+def below(x):
+    return x.operands if isinstance(x, Mapped) else [x.operand] if isinstance(x, Moved) else []
 
 
 def search(region, eqn, x):

@@ -74,7 +74,10 @@ def lanes(body, carried, axes=slice(-1)):
     """The lanes of a loop body, along one of `axes` of the largest array that it carries, or None. Numbers that it
     carries hang on no array: each block comes to the same."""
     state = body.params[len(body.params) - carried :]
-    if all(not p.type.shape for p in state) or any(eqn.regions() or eqn.op.effect for eqn in body.eqns):
+    arrays = [r for p, r in zip(state, body.results, strict=True) if p.type.shape]
+    if not arrays or not all(isinstance(r, Value) for r in arrays):
+        return None
+    if any(eqn.regions() or eqn.op.effect for eqn in body.eqns):
         return None
     largest = max(state, key=lambda p: (p.type.ndim, p.type.size))
     for axis in range(largest.type.ndim)[axes]:
@@ -89,6 +92,7 @@ def lanes(body, carried, axes=slice(-1)):
 def found(body, state, largest, axis):
     """The lanes where those of the array `largest` lie along an axis, or Conflict."""
     still = invariant_reads(body, state)
+    carried = [(p, r) for p, r in zip(state, body.results, strict=True) if p.type.shape]
     of, todo = {}, []
 
     def put(x, lane):
@@ -103,11 +107,7 @@ def found(body, state, largest, axis):
         for x, there, back in linked(eqn, still):
             links.setdefault(x, []).append((eqn.results[0], there))
             links.setdefault(eqn.results[0], []).append((x, back))
-    for p, r in zip(state, body.results, strict=True):
-        if not p.type.shape:
-            continue
-        if not isinstance(r, Value):
-            raise StripConflict
+    for p, r in carried:
         links.setdefault(p, []).append((r, same_lane))
         links.setdefault(r, []).append((p, same_lane))
     put(largest, (axis, 0))
@@ -120,27 +120,30 @@ def found(body, state, largest, axis):
             elif x not in still and y not in still:
                 raise StripConflict
     made = [eqn.results[0] for eqn in body.eqns if eqn.results[0].type.shape]
-    if any(x not in of and x not in still for x in (*made, *(p for p in state if p.type.shape))):
+    if any(x not in of and x not in still for x in (*made, *(p for p, _ in carried))):
         raise StripConflict
-    ends = [
-        end(x, of[x])
-        for x in (*made, *body.results)
-        if x in of and x not in still and (x.eqn is None or x.eqn.op is not STORE)
-    ]
-    for eqn in body.eqns:
-        if eqn.op is STORE:
-            x, u, *starts = eqn.operands
-            lane = part_lane_maps(x, u, starts)[0](of[x])
-            if lane is None:
-                raise StripConflict
-            ends.append(end(u, lane))
+    ends = [end(x, of[x]) for x in (*made, *body.results) if x in of and x not in still and not is_stored(x)]
+    ends += [stored_end(eqn, of) for eqn in body.eqns if eqn.op is STORE]
     return Strip(of, still, ends) if ends else None
+
+
+def is_stored(x):
+    return x.eqn is not None and x.eqn.op is STORE
 
 
 def end(x, lane):
     """The lanes on which a value lies: (lowest, highest + 1)."""
     axis, shift = lane
     return shift, shift + x.type.shape[axis]
+
+
+def stored_end(eqn, of):
+    """The lanes of what a store puts into an array."""
+    x, u, *starts = eqn.operands
+    lane = part_lane_maps(x, u, starts)[0](of[x])
+    if lane is None:
+        raise StripConflict
+    return end(u, lane)
 
 
 def same_lane(lane):

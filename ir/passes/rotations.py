@@ -37,7 +37,7 @@ def _rotations(func, done):
         build, env = Builder.again(func), {}
         for eqn in func.eqns:
             attrs = eqn.mapped(lambda region: _rotations(region, done))
-            period = turns(attrs) if eqn.op is loop else 1
+            period = period_of(attrs) if eqn.op is loop else 1
             if period == 1:
                 build.replay(eqn, env, attrs=attrs)
                 continue
@@ -49,7 +49,7 @@ def _rotations(func, done):
     return done[func]
 
 
-def turns(attrs):
+def period_of(attrs):
     """How many trips of a loop bring each array back to its name; 1 where they are not written as one."""
     body, trips = attrs["body"], attrs["trips"]
     if trips is None or attrs["test"] is not None or acting(body):
