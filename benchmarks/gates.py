@@ -158,6 +158,10 @@ def sum_of_columns(elements):
     return f, (draw((64, 64, elements)),)
 
 
+def turned_points(axes):
+    return (lambda p, r, t: p @ r + t), (draw((10000, axes)), draw((axes, axes)), draw(axes))
+
+
 def products_with_a_matrix(elements):
     def f(a, v):
         s = np.zeros(a.shape[1])
@@ -396,6 +400,7 @@ GATES = {
     "backends.native.parallel.LEAST": Gate(
         trips_of_their_own, (1 << 17, 1 << 18, 1 << 20, 1 << 22, 1 << 24), engine="auto"
     ),
+    "backends.native.reduce.TINY": Gate(turned_points, (2, 3, 4, 6, 8), NONE, ALL, True, engine="nests"),
     "backends.native.reduce.PRODUCT_ROW": Gate(products_with_a_matrix, (16, 32, 48, 64, 128), engine="auto"),
     "backends.native.reduce.ROW": Gate(sum_of_columns, (8, 16, 48, 64, 128), engine="auto"),
     "backends.numpy.templates.SHORT": Gate(clipped, (1 << 10, 1 << 12, 1 << 14, 1 << 16), NONE, ALL, True, "numpy"),

@@ -15,6 +15,7 @@ from .values import Counted, Mapped, Moved
 
 NONE = np.dtype("i8")
 ROW = 64  # elements from which adding up row by row pays; measured by benchmarks/tune.py
+TINY = 4  # rows and columns of a matrix that fits into registers; measured by benchmarks/tune.py
 PRODUCT_ROW = 48  # the same, of a product with a matrix; measured by benchmarks/tune.py
 
 
@@ -112,6 +113,13 @@ def read_once(eqn):
     x_free, y_free = (z.type.ndim > len(c) + len(b) for z, (c, b) in zip(eqn.operands, axes, strict=True))
     x, y = eqn.operands
     return [x] * (not y_free) + [y] * (not x_free)
+
+
+def is_tiny(eqn):
+    """Whether a dot_general takes few numbers from a small matrix for each of its elements."""
+    x, _ = eqn.operands
+    terms = math.prod(x.type.shape[a] for a in eqn.attrs["contract"][0])
+    return decide("a tiny matrix", terms <= TINY and min(x.type.size for x in eqn.operands) <= TINY * TINY)
 
 
 def factors(eqn, x, y, times):

@@ -19,7 +19,7 @@ from .elements import COUNTS, Elements, offset
 from .library import has_vector_form
 from .mask_skip import demands
 from .parallel import ELEMENT, is_shared, share_range, shared_trips
-from .reduce import COMPUTED, REDUCTIONS, multiplications, read_once, row_by_row
+from .reduce import COMPUTED, REDUCTIONS, is_tiny, multiplications, read_once, row_by_row
 from .scalar import CALLS, POLYNOMIALS
 from .scatter import SCATTERS
 from .schedule import scheduled
@@ -214,6 +214,10 @@ class RegionEmitter(Writes):
         if eqn.op is OPS["dot_general"] and multiplications(eqn) > self.largest_product(eqn):
             what = f"a product of {multiplications(eqn)} multiplications a trip"
             raise NotNative(f"{what}, for which there are libraries")
+        if eqn.op is OPS["dot_general"]:  # what is read again for each row or column of the other
+            once = read_once(eqn)
+            dear = lambda rep: rep.slow or rep.cost > CHEAP
+            xs = [self.materialised(rep) if x not in once and dear(rep) else rep for x, rep in zip(eqn.operands, xs)]
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
@@ -271,9 +275,9 @@ class RegionEmitter(Writes):
         return shared_trips(self, eqn, body, bound, invariants, start, step)
 
     def largest_product(self, eqn):
-        """Multiplications up to which a product is not left to a library: any number, of one with a vector that is made
-        only once, which takes a library as long."""
-        return float("inf") if self.nest.once and read_once(eqn) else PRODUCT
+        """Multiplications up to which a product is not left to a library: any number, of one with a vector or a tiny
+        matrix that is made only once, which takes a library as long."""
+        return float("inf") if self.nest.once and (read_once(eqn) or is_tiny(eqn)) else PRODUCT
 
     def row_of_calls(self, op, d):
         """Elements of a row of calls of the C library from which it is left to XLA."""

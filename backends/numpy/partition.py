@@ -11,7 +11,7 @@ from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import cummax, cummin, cumprod, cumsum
 from ...ir.ops.shape import iota
 from ...ir.sample import SAMPLE, decide
-from ..native.reduce import REDUCTIONS, multiplications, read_once
+from ..native.reduce import REDUCTIONS, is_tiny, multiplications, read_once
 from ..native.stages import free, in_stages, sources, stands_alone
 from .looped import FUSED, looped
 from .nests import nest_of
@@ -74,16 +74,18 @@ def inner(eqn):
     if free(eqn) or eqn.effect:
         return False
     if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
-        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not of_computed(eqn):
+        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not is_tiny(eqn) and not of_computed(eqn):
             return False
     return stands_alone(eqn)
 
 
 def of_computed(eqn):
     """Whether a product multiplies a vector with what machine code computes, whose elements need not be written to be
-    read once."""
+    read once. Complex numbers it does not add up along a row in vectors."""
     made = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op is not dot_general and inner(x.eqn)
-    return any(made(x) for matrix in read_once(eqn) for x in sources(matrix))
+    rows = {x: x.type.ndim - 1 in axes for x, axes in zip(eqn.operands, eqn.attrs["contract"], strict=True)}
+    matrices = [x for x in read_once(eqn) if x.type.kind != "c" or not rows[x]]
+    return any(made(x) for matrix in matrices for x in sources(matrix))
 
 
 def weight(eqn):
