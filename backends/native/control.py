@@ -78,7 +78,7 @@ def emit_loop(region, eqn):
     each = False  # trips that threads share do not ask
     at_once = region.spread(eqn, body, bound, invariants, start, step) if plan is None else None
     if plan is None and at_once is None and region.strips(attrs):
-        plan = swept(attrs)
+        plan = swept(body, attrs)
     each = hearing is not None and plan is None and not inner
     if at_once is not None:
         last = at_once

@@ -86,7 +86,7 @@ class RegionEmitter(Writes):
                 if x.eqn.op in STORES or x.eqn.op is RESHAPE
                 else None
             )
-            if source is None:
+            if source is None or self.block is not None and source not in self.block.lanes.of:
                 return
             x = source
 

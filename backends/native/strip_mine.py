@@ -124,7 +124,15 @@ def found(body, state, largest, axis):
         raise StripConflict
     ends = [end(x, of[x]) for x in (*made, *body.results) if x in of and x not in still and not is_stored(x)]
     ends += [stored_end(eqn, of) for eqn in body.eqns if eqn.op is STORE]
+    ends += [end(r, of[r]) for p, r in carried if stored_into(r) is not p]
     return Strip(of, still, ends) if ends else None
+
+
+def stored_into(x):
+    """What an array is before stores into it."""
+    while isinstance(x, Value) and is_stored(x):
+        x = x.eqn.operands[0]
+    return x
 
 
 def is_stored(x):
@@ -277,9 +285,9 @@ def even_size(count, most):
     return sizes[0] if sizes else most
 
 
-def swept(attrs):
+def swept(body, attrs):
     """(lanes, how many make a block) of a loop each of whose trips goes through large arrays, or None."""
-    body, carried, count = attrs["body"], attrs["carried"], trips(attrs)
+    carried, count = attrs["carried"], trips(attrs)
     total = left_by_trip(body, carried)
     if total <= FAR or count is None or count <= FEW:
         return None
