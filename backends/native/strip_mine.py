@@ -307,7 +307,7 @@ def left_by_trip(body, carried):
     """The bytes that a trip leaves in arrays that are carried."""
     found = {}
     for k, r in enumerate(body.results):
-        while isinstance(r, Value) and r.eqn is not None and r.eqn.op is STORE:
+        while isinstance(r, Value) and is_stored(r):
             found[r.eqn.operands[1], k] = r.eqn.operands[1]
             r = r.eqn.operands[0]
         if isinstance(r, Value) and r.eqn is not None:

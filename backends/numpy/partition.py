@@ -5,6 +5,7 @@ NumPy: products, sorting, rows of calls of the C library, of which it has vector
 """
 
 from ...ir.core import Builder, Value, map_regions
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from ...ir.ops.elementwise import select
 from ...ir.ops.linalg import dot_general
@@ -74,9 +75,14 @@ def inner(eqn):
     if free(eqn) or eqn.effect:
         return False
     if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
-        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not is_tiny(eqn) and not of_computed(eqn):
+        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not in_passing(eqn):
             return False
     return stands_alone(eqn)
+
+
+def in_passing(eqn):
+    """Whether machine code makes a product where its elements are computed or read, in another order than NumPy."""
+    return not ONLY_EXACT.get() and (is_tiny(eqn) or of_computed(eqn))
 
 
 def of_computed(eqn):

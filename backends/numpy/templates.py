@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from ...ir.core import Lit, Value
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.elementwise import cast, clamp, neg, not_, select
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general
@@ -322,7 +323,8 @@ def contracted(writer, eqn, x, y):
     x, y = (writer.whole(writer.full(operand), operand.type) for operand in eqn.operands)
     text = product_call(eqn, x, y)
     (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
-    if text is None or text.startswith("np.einsum(") or not bx and tx.ndim > 2:
+    stacks = not bx and tx.ndim > 2 and not ONLY_EXACT.get()
+    if text is None or text.startswith("np.einsum(") or stacks:
         fx, fy = (tuple(a for a in range(t.ndim) if a not in (*c, *b)) for t, c, b in ((tx, cx, bx), (ty, cy, by)))
         left = matrices_text(x, tx.shape, bx, fx, cx)
         text = f"({left} @ {matrices_text(y, ty.shape, by, cy, fy)}).reshape({r.type.shape})"

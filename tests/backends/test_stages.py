@@ -126,6 +126,16 @@ def test_products_with_tiny_matrices_are_made_as_they_are_read(program, k, dtype
         assert PRODUCT not in [eqn.op for eqn in version(f).numpy.eqns]
 
 
+def test_an_exact_program_leaves_products_to_numpy():
+    a, x = rng.normal(size=(60, 60)), rng.normal(size=60)
+    stacks = lambda a, c: a.reshape(6, 10, 1, 60) @ c
+    few = a.reshape(-1, 4), a[:4, :4], x[:4]
+    for program, args in ((WITH_VECTORS["rows"], (a, x, x)), (TINY["rotated"], few), (stacks, (a, a.T.copy()))):
+        f = jit(program, exact=True)
+        agree(f(*args), program(*args), 0)
+        assert PRODUCT in [eqn.op for eqn in version(f).numpy.eqns]
+
+
 def test_products_that_are_only_read_are_left_to_libraries():
     a, x = rng.normal(size=(60, 60)), rng.normal(size=60)
     f = jit(lambda a, x: np.exp(a @ x) * 2 + 1)
