@@ -48,8 +48,9 @@ class SizedRegion(RegionEmitter):
         return super().row_of_calls(op, d) if self.nest.once else float("inf")
 
     def largest_product(self, eqn):
-        """Likewise those with a vector."""
-        return float("inf") if read_once(eqn) else super().largest_product(eqn)
+        """Likewise those with a vector, and of two."""
+        of_vectors = read_once(eqn) or not eqn.attrs["contract"][0]
+        return float("inf") if of_vectors and not self.nest.once else super().largest_product(eqn)
 
     def trips_of(self, period, cost):
         return self.code.most("1", self.code.op(f"sdiv i64 {period}, {cost}"))

@@ -122,13 +122,19 @@ def found(body, state, largest, axis):
     made = [eqn.results[0] for eqn in body.eqns if eqn.results[0].type.shape]
     if any(x not in of and x not in still for x in (*made, *(p for p, _ in carried))):
         raise StripConflict
-    ends = [end(x, of[x]) for x in (*made, *body.results) if x in of and x not in still and not is_stored(x)]
-    ends += [stored_end(eqn, of) for eqn in body.eqns if eqn.op is STORE]
-    ends += [end(r, of[r]) for p, r in carried if stored_into(r) is not p]
+    computed = [x for x in (*made, *body.results) if x in of and x not in still]
+    ends = ends_of(body, carried, computed, of)
     return Strip(of, still, ends) if ends else None
 
 
-def stored_into(x):
+def ends_of(body, carried, computed, of):
+    """The lanes of what is computed, of what is stored, and of whole arrays that are left in another's place."""
+    ends = [end(x, of[x]) for x in computed if not is_stored(x)]
+    ends += [stored_end(eqn, of) for eqn in body.eqns if eqn.op is STORE]
+    return ends + [end(r, of[r]) for p, r in carried if before_stores(r) is not p]
+
+
+def before_stores(x):
     """What an array is before stores into it."""
     while isinstance(x, Value) and is_stored(x):
         x = x.eqn.operands[0]
