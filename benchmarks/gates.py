@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from wengert.benchmarks.settings import draw, residual_network
+from wengert.benchmarks.settings import draw, kept_by_trips, residual_network
 
 ALL, NONE = 0, 1 << 60  # of a constant from which a form is taken: at every size, and at none
 
@@ -283,15 +283,6 @@ def recurrence(elements):
         return s
 
     return f, (draw(max(1, elements // 3)),)
-
-
-def kept_by_trips(left):
-    def f(x, y):
-        for _ in range(20):
-            x, y = x + 0.01 * x * (1.1 - 0.4 * y), y + 0.01 * y * (0.1 * x - 0.4)
-        return x, y
-
-    return f, (draw(left // 16), draw(left // 16))
 
 
 def masked_rows(elements):

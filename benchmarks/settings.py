@@ -116,13 +116,15 @@ def chosen_columns():
     return lambda a, x: x @ np.where(a > 0.5, a, 0.0), (draw((2000, 2000)), draw(2000))
 
 
-def predators():
+def kept_by_trips(left):
+    """left: bytes."""
+
     def f(x, y):
         for _ in range(20):
             x, y = x + 0.01 * x * (1.1 - 0.4 * y), y + 0.01 * y * (0.1 * x - 0.4)
         return x, y
 
-    return f, (draw(1 << 18), draw(1 << 18))
+    return f, (draw(left // 16), draw(left // 16))
 
 
 def columns_of_layers():
@@ -233,7 +235,7 @@ SETTINGS = {
     "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9), "auto"),
     "backends.native.skew.NEAR": Setting(three_fields, (1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.skew.MIDDLE": Setting(three_fields, (1 << 18, 1 << 20, 1 << 22), "auto"),
-    "backends.native.strip_mine.ROOM": Setting(predators, (1 << 13, 1 << 15, 1 << 17), "auto"),
+    "backends.native.strip_mine.ROOM": Setting(lambda: kept_by_trips(1 << 22), (1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.strip_mine.NEAR": Setting(columns_of_layers, (1 << 11, 1 << 13, 1 << 15, 1 << 17), "auto"),
     "backends.native.writes.PART": Setting(eliminated, (2, 8, 32), "auto"),
     "backends.numpy.emit_fast.SMALL": Setting(spread_number, (256, 4096, 1 << 16), "numpy"),

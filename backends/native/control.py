@@ -15,7 +15,7 @@ from .early_exit import status_asked, status_within
 from .interrupts import PERIOD, ROW, asks, trips, work
 from .interrupts import outermost_loops as loops_in
 from .loop_bounds import bound_carried
-from .parallel import is_shared, share_range
+from .parallel import in_stretches, is_shared, share_range
 from .scans import SCANS
 from .scatter import SCATTERS
 from .strip_mine import Block, blocks, swept
@@ -119,8 +119,7 @@ def by_blocks(region, lanes, size, eqn, hearing, start, goes, step):
     types = [llvm_type(t.dtype) for t in numbers]
     count = -(-(lanes.high - lanes.low) // size)
     cost = (trips(attrs) or 1) * work(attrs["body"], ROW) // count
-    stretches = -(-cost * count // (PERIOD * ROW)) if hearing is not None else 1
-    in_one = -(-count // stretches)
+    stretches, in_one = in_stretches(cost, count, hearing)
 
     def block(b, *_):
         block = Block(lanes, IndexForm(lanes.low).plus(b, size), size)

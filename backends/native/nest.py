@@ -2,7 +2,7 @@
 
 from ...ir.affine import Affine
 from ...ir.core import Builder, Lit
-from ...ir.ops.control import COUNTER
+from ...ir.ops.control import COUNTER, runs_once
 from . import direct
 from .code import UNROLL, Code, IndexForm, llvm_literal, memory_type
 from .control import copy
@@ -36,7 +36,7 @@ class Nest:
     REGION, PARTS, SHARES, SPLITS = RegionEmitter, 1, True, True
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
-        self.unlocked, self.once = unlocked, attrs["trips"] == 1 and attrs["test"] is None
+        self.unlocked, self.once = unlocked, runs_once(attrs)
         self.code, self.known, self.depth, self.room = self.new_code(exact), Affine(), 0, ON_STACK
         self.code.splits, self.code.known = self.SPLITS, self.known
         self.constants, self.met, self.extra, self.part, self.shared = [], set(), [], None, 0

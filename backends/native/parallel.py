@@ -186,6 +186,12 @@ def parts_of(count, cost):
     return -(-count // size), size
 
 
+def in_stretches(cost, count, hearing):
+    """(in how many stretches a loop is shared, between which it hears signals if it is to; trips of each)"""
+    stretches = -(-cost * count // LONG) if hearing is not None else 1
+    return stretches, -(-count // stretches)
+
+
 def share_range(nest, count, cost, emit, numbers=()):
     """Have threads share `emit(low, high)` of parts of range(count), of which each index works on memory of its own ->
     what the first part gives, numbers of these types."""
@@ -207,8 +213,7 @@ class Shared:
 
     def __init__(self, nest, cost, count, sums):
         self.nest, self.code, self.cost, self.sums = nest, nest.code, cost, sums
-        self.stretches = -(-cost * count // LONG) if nest.hearing else 1  # between which it hears signals
-        self.count = -(-count // self.stretches)
+        self.stretches, self.count = in_stretches(cost, count, nest.hearing)
         self.parts, self.size = parts_of(self.count, cost)
         self.cells = [op and nest.scratch(t.like((self.parts,))) for op, t in sums]
         self.statuses = next((cell for cell, (op, _) in zip(self.cells, sums) if op is FIRST), None)

@@ -211,13 +211,8 @@ class RegionEmitter(Writes):
 
     def computed(self, eqn, t, xs):
         """A reduction, a product or a search: a register, or an array."""
-        if eqn.op is OPS["dot_general"] and multiplications(eqn) > self.largest_product(eqn):
-            what = f"a product of {multiplications(eqn)} multiplications a trip"
-            raise NotNative(f"{what}, for which there are libraries")
-        if eqn.op is OPS["dot_general"]:  # what is read again for each row or column of the other
-            once = read_once(eqn)
-            dear = lambda rep: rep.slow or rep.cost > CHEAP
-            xs = [self.materialised(rep) if x not in once and dear(rep) else rep for x, rep in zip(eqn.operands, xs)]
+        if eqn.op is OPS["dot_general"]:
+            xs = self.multiplied(eqn, xs)
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
@@ -234,6 +229,14 @@ class RegionEmitter(Writes):
             )
         cell.written()
         return Memory(t, cell)
+
+    def multiplied(self, eqn, xs):
+        """The operands of a product, computed now where they are read again for each row or column of the other."""
+        n, once = multiplications(eqn), read_once(eqn)
+        if n > self.largest_product(eqn):
+            raise NotNative(f"a product of {n} multiplications a trip, for which there are libraries")
+        again = lambda x, rep: x not in once and (rep.slow or rep.cost > CHEAP)
+        return [self.materialised(rep) if again(x, rep) else rep for x, rep in zip(eqn.operands, xs, strict=True)]
 
     def added_up(self, t, cell, terms, sizes, cost):
         """Sums added up in a cell, row after row of the terms, all along the last axis, or along a strip of it where

@@ -12,6 +12,7 @@ symbolic sizes is called (`size_free.py`).
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import runs_once
 from ...ir.sample import Decisions, assume, deciding
 from . import direct
 from .fuse import Fused
@@ -140,9 +141,9 @@ class SizedNest(Nest):
 
     def __init__(self, op, types, attrs, exact=False, status=None, followed=None):
         self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact, status), []
-        self.work, once = loop_work(attrs, ROW), attrs["trips"] == 1 and attrs["test"] is None
+        self.work = loop_work(attrs, ROW)
         # with loops it may run for long at some size; without, it is refused where it would
-        loops = not once or any(True for _ in outermost_loops(attrs["body"]))
+        loops = not runs_once(attrs) or any(True for _ in outermost_loops(attrs["body"]))
         self.long = loops and direct.refusal() is None
         with deciding(Decisions(followed)) as log:
             if not self.long:

@@ -259,8 +259,7 @@ def columns(body):
                 if eqn.op is PART
                 else (*eqn.operands[:2], eqn.operands[2:])
             )
-            while isinstance(x, Value) and x.eqn is not None and x.eqn.op is STORE:
-                x = x.eqn.operands[0]
+            x = before_stores(x)
             if (
                 x.type.ndim > 1
                 and x.type.shape[-1] > 1

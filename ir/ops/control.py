@@ -148,6 +148,11 @@ def groups(operands, *, test, trips, carried, **_):
     return operands[:first], operands[first:last], operands[last:]
 
 
+def runs_once(attrs):
+    """Whether a loop makes one trip, whatever the data are."""
+    return attrs["trips"] == 1 and attrs["test"] is None
+
+
 def _loop_rule(op, *operands, body, carried, test, trips, bound):
     limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
     require(

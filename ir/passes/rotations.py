@@ -65,17 +65,15 @@ def places_of(body, carried):
     arrays = [k for k, p in enumerate(state) if p.type.shape]
     position, found = {state[k]: k for k in arrays}, {}
     free = lambda k, j: j is not None and j not in found.values() and state[j].type == state[k].type
-    for place in (position.get, lambda r: position.get(stored_into(r))):
+    handed_on = lambda k: position.get(body.results[k])
+    changed = lambda k: position.get(stored_into(body.results[k]))
+    own = lambda k: k  # of what is new
+    any_left = lambda k: next((j for j in arrays if free(k, j)), None)
+    for place in (handed_on, changed, own, any_left):
         for k in arrays:
-            if k not in found and free(k, j := place(body.results[k])):
+            if k not in found and free(k, j := place(k)):
                 found[k] = j
-    for k in arrays:  # what is new, where it was if nobody else is there
-        if k not in found and free(k, k):
-            found[k] = k
-    for k in arrays:
-        if k not in found:
-            found[k] = next((j for j in arrays if free(k, j)), None)
-    return {} if None in found.values() else found
+    return found if len(found) == len(arrays) else {}
 
 
 def stored_into(x):

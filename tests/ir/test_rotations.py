@@ -1,5 +1,7 @@
 """Loops that hand arrays on from one name to another: as many trips as bring each back are written as one."""
 
+import sys
+
 import numpy as np
 import pytest
 from compare import agree
@@ -154,25 +156,13 @@ def test_each_stays_where_it_lies():
     assert places == {k: k for k in range(5)}
 
 
-def test_long_trips_are_not_written_twice():
-    def f(a, b, terms):
-        for _ in range(10):
-            c = a
-            for k in range(terms):
-                c = np.sin(c * (k + 0.5)) - b[k % 5] + np.roll(b, k)
-            a, b = b, c
-        return a
-
-    def long(a, b):
-        return f(a, b, 60) if len(a) else a
-
-    def short(a, b):
-        return f(a, b, 3) if len(a) else a
-
-    a, b = RNG.random(90), RNG.random(90)
-    text = str(jit(short).ir(a, b))
-    assert "trips=5" in text
-    agree(jit(long)(a, b), long(a, b), 1e-9)
+def test_long_trips_are_not_written_twice(monkeypatch):
+    x, y = RNG.random(90), RNG.random(90)
+    (eqn,) = loops_of(leapfrog, x, y)
+    assert eqn.attrs["trips"] == T // 2
+    monkeypatch.setattr(sys.modules[period_of.__module__], "WRITTEN", 3)  # the pass hides the name of its module
+    (eqn,) = loops_of(lambda a, b: leapfrog(a, b), x, y)
+    assert eqn.attrs["trips"] == T
 
 
 @pytest.mark.parametrize("function", [leapfrog, wave, kept_beside, three_levels], ids=lambda f: f.__name__)

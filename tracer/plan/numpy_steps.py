@@ -10,6 +10,7 @@ from ...ir.core import Eqn, Func, Lit, Value
 from ...ir.cost import ZERO, bytes_in, cost
 from ...ir.op import Cost
 from ...ir.ops import OPS
+from ...ir.ops.control import runs_once
 from ...ir.source import hint_name
 from .nest_cost import lines_total, nest_lines
 from .step import Buffer, LineCosts, Place, PlanStep, live_peak, placed_source
@@ -167,7 +168,7 @@ def why_whole(eqn: Eqn) -> str:
 def nest_text(eqn: Eqn) -> str:
     """What a nest is: its trips, or the equations of a straight line."""
     count = eqn.attrs["body"].count()
-    if eqn.attrs["trips"] == 1 and eqn.attrs["test"] is None:
+    if runs_once(eqn.attrs):
         return f"a straight line of {count} equations"
     sure = eqn.attrs["trips"] is not None and eqn.attrs["test"] is None
     trips = f"{eqn.attrs['trips'] if sure else 'as many'} trips"
