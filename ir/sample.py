@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .setting import set_within
 
@@ -63,6 +63,16 @@ def decide(what: str, outcome: bool) -> bool:
     """`outcome`, or what was decided where another sample was made. Both have to be right: it is a matter of speed."""
     decisions = DECISIONS.get()
     return outcome if decisions is None else decisions.decide(what, outcome)
+
+
+def proved(what: str, prove: Callable[[], bool]) -> bool:
+    """Whether something can be proved, and was where another sample was made: what is left then holds for both.
+    Unalike where it was proved there, and cannot be here."""
+    outcome = prove()
+    made = decide(what, outcome)
+    if made and not outcome:
+        raise Unalike(f"at one sample {what} can be proved, at another not")
+    return made
 
 
 def assume(*margins: int) -> None:

@@ -28,7 +28,7 @@ class Kernel(Nest):
     sure: bodies of loops of which that is known; inner: whether a block's threads may have trips of inner loops.
     """
 
-    REGION, SHARES, SPLITS = BlockRegion, False, False
+    REGION, SHARES, SPLITS = BlockRegion, 0, False
 
     def __init__(self, op, types, attrs, exact, threads, form="block", blocks=1, sure=(), inner=True):
         self.threads, self.form, self.blocks, self.sure, self.inner = threads, form, blocks, sure, inner

@@ -118,8 +118,8 @@ def by_blocks(region, lanes, size, eqn, hearing, start, goes, step):
     numbers = [r.type for r in eqn.results if not r.type.shape]
     types = [llvm_type(t.dtype) for t in numbers]
     count = -(-(lanes.high - lanes.low) // size)
-    cost = (trips(attrs) or 1) * work(attrs["body"], ROW) // count
-    stretches, in_one = in_stretches(cost, count, hearing)
+    total = (trips(attrs) or 1) * work(attrs["body"], ROW) // count * count
+    stretches, in_one, in_all = in_stretches(nest, count, total)
 
     def block(b, *_):
         block = Block(lanes, IndexForm(lanes.low).plus(b, size), size)
@@ -134,12 +134,12 @@ def by_blocks(region, lanes, size, eqn, hearing, start, goes, step):
     def at_once(s, *_):
         first, end = IndexForm.of(s).times(in_one), lambda n: code.least(code.value(first.plus(n)), str(count))
         run = lambda low, high: code.count_up(end(low), end(high), block, types, start)
-        found = share_range(nest, in_one, cost, run, numbers)
+        found = share_range(nest, in_one, in_all, run, numbers)
         if hearing is not None:
-            hearing.after(cost * in_one // ROW)
+            hearing.after(nest.numbers.heard(in_all))
         return found
 
-    if not is_shared(nest, in_one, cost):
+    if not is_shared(nest, in_one, in_all):
         return code.count_up("0", count, in_turn, types, start)
     return code.count_up("0", stretches, at_once, types, start)
 

@@ -179,11 +179,11 @@ class Fused:
         self.cost += new.x.cost
 
     @property
-    def rows_and_cost(self):
-        """The trips of the outermost of its loops, 0 without or where lanes are computed, and the cost of each."""
+    def rows_and_work(self):
+        """The trips of the outermost of its loops, 0 without or where lanes are computed, and the work of all."""
         first = self.stores[0]
-        rows, *inner = [n for _, n in first.loops] or [0]
-        return 0 if first.lane else rows, math.prod(inner) * self.cost * ELEMENT
+        sizes = [n for _, n in first.loops] or [0]
+        return 0 if first.lane else sizes[0], math.prod(sizes) * self.cost * ELEMENT
 
     def apart(self):
         """Whether its trips may be made in any order."""

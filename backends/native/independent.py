@@ -10,6 +10,7 @@ from ...ir.core import Lit
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, cond, groups, loop
+from ...ir.sample import assume, assume_zero
 
 PART, STORE, SLICE = OPS["dynamic_slice"], OPS["dynamic_update_slice"], OPS["slice"]
 TOTALS = {OPS["add"]: "reduce_sum", OPS["mul"]: "reduce_prod", OPS["maximum"]: "reduce_max"}
@@ -221,10 +222,19 @@ def apart(known, accesses, axis, counter, local):
         low, high = known.interval(starts[axis])
         if low is None or high is None or low < 0 or high >= shape[axis]:
             return False
+        assume(1 - sizes[axis], low, shape[axis] - 1 - high)
         forms.append(known.form(starts[axis]))
     terms, _ = forms[0]
-    return (
-        all(form == forms[0] for form in forms[1:])
-        and terms.get(counter, 0) != 0
-        and all(name is counter or name not in local for name in terms)
-    )
+    if not all(is_same(form, forms[0]) for form in forms[1:]) or assume_zero(terms.get(counter, 0)):
+        return False
+    return all(name is counter or name not in local for name in terms)
+
+
+def is_same(form, other):
+    """Whether two forms are one, which they then are for sizes that change as well."""
+    (terms, constant), (others, other_constant) = form, other
+    if form != other:
+        return False
+    for name, n in terms.items():
+        assume_zero(n - others[name])
+    return assume_zero(constant - other_constant)

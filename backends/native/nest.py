@@ -11,6 +11,7 @@ from .early_exit import EarlyExit
 from .ffi import execute
 from .interrupts import POSTPONED, Interrupts
 from .interrupts import TEXT as HEARD
+from .parallel import Numbers
 from .region import RegionEmitter, supported
 from .values import Cell, Memory, Register
 
@@ -25,7 +26,8 @@ def only_trip(build, params, attrs):
 
 
 class Nest:
-    """One loop equation being emitted. SHARES: whether threads may share loops of it.
+    """One loop equation being emitted. SHARES: how many times the work of a loop decides whether threads share it, 0 for
+    never; SIZES: what parts of it are handed, as `Part.captured`, beside what they read; numbers: of how loops are cut.
 
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
     signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
@@ -33,7 +35,7 @@ class Nest:
     share. SPLITS: whether rows may be split.
     """
 
-    REGION, PARTS, SHARES, SPLITS = RegionEmitter, 1, True, True
+    REGION, PARTS, SHARES, SPLITS, SIZES, numbers = RegionEmitter, 1, 1, True, (), Numbers
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False, status=None):
         self.unlocked, self.once = unlocked, runs_once(attrs)
@@ -109,6 +111,14 @@ class Nest:
             return Cell(self.part.memory(size), t.dtype, t.size)
         self.extra.append(t)
         return Cell(self.buffer("result", len(self.results) + len(self.extra) - 1), t.dtype, t.size)
+
+    def given_memory(self):
+        """Names of scratch memory that no line of the function makes."""
+        return ()
+
+    def keep_part(self, part):
+        """Have the function of a part beside this one."""
+        self.code.defined[part.name] = part.text(part.name, part.head, part.spelled())
 
     def constant(self, array):
         name, t = f"@c{len(self.constants)}", memory_type(array.dtype)

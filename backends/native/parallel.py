@@ -11,6 +11,7 @@ import re
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.sample import Unalike, decide, proved
 from .code import IndexForm, chosen, compare, llvm_literal, llvm_type
 from .debug_lines import asked_for
 from .early_exit import CommonExit, status_result
@@ -40,12 +41,13 @@ CHOSEN = re.compile(rf"select i1 [^,]+, {TYPE} ")
 class Part(CommonExit):
     """Code that is emitted apart from the function it is a part of, and to the end of which its checks go.
 
-    number: the register of which part it is; begin: the label of its first block.
+    number: the register of which part it is; begin: the label of its first block; owned: memory that it takes, (pointer,
+    bytes); name: of its function; captured: what that reads of the function around, as (register, its type).
     """
 
     def __init__(self, nest):
         super().__init__(nest)
-        self.number, self.begin, self.freed = nest.code.name(), nest.code.label(), []
+        self.number, self.begin, self.owned = nest.code.name(), nest.code.label(), []
 
     @contextlib.contextmanager
     def emitted(self):
@@ -71,37 +73,41 @@ class Part(CommonExit):
         found, _ = code.phi("i64", self.arrivals)
         if statuses is not None:
             code.store(statuses.pointer, statuses.dtype, IndexForm.of(self.number), found)
-        for pointer in self.freed:
-            code.do(f"call void @free(ptr {pointer})")
 
     def memory(self, bytes):
         """Memory for a value that is too large for the stack -> its pointer."""
         self.code.declared |= {"malloc": "declare ptr @malloc(i64)", "free": "declare void @free(ptr)"}
-        name = self.code.name()
-        self.code.head.append(f"  {name} = call ptr @malloc(i64 {bytes})")
-        self.freed.append(name)
-        return name
+        self.owned.append((self.code.name(), bytes))
+        return self.owned[-1][0]
+
+    def taking(self):
+        """Lines that take what it owns, and those that give it back."""
+        taken = [f"  {name} = call ptr @malloc(i64 {bytes})" for name, bytes in self.owned]
+        return taken, [f"  call void @free(ptr {name})" for name, _ in self.owned]
 
     # -- where it goes -----------------------------------------------------------------------------
     def share(self, count):
         """Run `count` parts, each once."""
-        code, captured = self.code, None if thread_count() == 1 or asked_for() else self.captured()
+        code, captured = self.code, None if thread_count() == 1 or asked_for() else self.read_from_around()
         if captured is None:
             code.head += self.head
+            taken, given = self.taking()
+            for line in taken:
+                code.add(line)
             code.count_up("0", count, lambda _: self.within() or (), name=self.number)
+            for line in given:
+                code.add(line)
             return
+        self.captured = [*self.nest.SIZES, *captured]
+        self.name, frame = f"part{self.nest.shared}", code.name()
         self.nest.shared += 1
-        name = f"part{len(code.defined)}"
-        frame, slots = code.name(), [f"%slot{n}" for n in range(len(captured))]
-        code.head.append(f"  {frame} = alloca [{max(len(captured), 1) * SLOT} x i8], align {SLOT}")
-        for n, (x, t) in enumerate(captured):
-            code.do(f"store {stored_type(t)} {x}, ptr {self.slot(frame, n)}")
-        code.defined[name] = self.text(name, captured, slots)
+        code.head.append(f"  {frame} = alloca [{max(len(self.captured), 1) * SLOT} x i8], align {SLOT}")
+        for n, (x, t) in enumerate(self.captured):
+            at = code.op(f"getelementptr inbounds i8, ptr {frame}, i64 {n * SLOT}")
+            code.do(f"store {stored_type(t)} {x}, ptr {at}")
+        self.nest.keep_part(self)
         code.declared[SHARE] = f"declare void @{SHARE}(ptr, ptr, i64, ptr)"
-        code.do(f"call void @{SHARE}(ptr @{name}.entry, ptr {frame}, i64 {count}, ptr @{name}.known)")
-
-    def slot(self, frame, n):
-        return self.code.op(f"getelementptr inbounds i8, ptr {frame}, i64 {n * SLOT}")
+        code.do(f"call void @{SHARE}(ptr @{self.name}.entry, ptr {frame}, i64 {count}, ptr @{self.name}.known)")
 
     def within(self):
         """The part, in the function that it is a part of."""
@@ -111,14 +117,14 @@ class Part(CommonExit):
         code.places += self.places
         code.here = self.here
 
-    def text(self, name, captured, slots):
-        """Its function, and the one that reads what that takes from a frame."""
-        lines = self.code.spelled(self.lines)
-        taken = ", ".join(f"{t} {x}" for x, t in captured + [(self.number, "i64")])
-        given = ", ".join([*(f"{stored_type(t)} {s}" for s, (_, t) in zip(slots, captured)), "i64 %number"])
-        body = "\n".join(["entry:", *self.head, f"  br label %{self.begin}", *lines, "  ret void"])
+    def text(self, name, head, lines):
+        """Its function, and the one that reads what that takes from a frame. lines: of `spelled`."""
+        slots = [f"%slot{n}" for n in range(len(self.captured))]
+        taken = ", ".join(f"{t} {x}" for x, t in self.captured + [(self.number, "i64")])
+        given = ", ".join([*(f"{stored_type(t)} {s}" for s, (_, t) in zip(slots, self.captured)), "i64 %number"])
+        body = "\n".join(["entry:", *head, *lines, "  ret void"])
         reads = []
-        for n, (s, (_, t)) in enumerate(zip(slots, captured, strict=True)):
+        for n, (s, (_, t)) in enumerate(zip(slots, self.captured, strict=True)):
             reads.append(f"  {s}.at = getelementptr inbounds i8, ptr %frame, i64 {n * SLOT}")
             reads.append(f"  {s} = load {stored_type(t)}, ptr {s}.at")
         entry = "\n".join([*reads, f"  call void @{name}({given})", "  ret void"])
@@ -128,14 +134,21 @@ class Part(CommonExit):
             f"define internal void @{name}.entry(ptr %frame, i64 %number) #0 {{\n{entry}\n}}"
         )
 
-    def captured(self):
+    def spelled(self):
+        """The lines of its function."""
+        taken, given = self.taking()
+        return [*taken, f"  br label %{self.begin}", *self.code.spelled(self.lines), *given]
+
+    def read_from_around(self):
         """[(register of the function around, its type)] of what it reads; None where a type is not known, or two of
         them may be the same memory."""
-        lines = [*self.head, *self.code.spelled(self.lines)]
+        lines = [*self.head, *self.spelled()]
         own = {m[1] for line in lines if (m := DEFINED.match(line))} | {self.number}
         read = dict.fromkeys(x for line in lines for x in NAME.findall(line) if x not in own)
         around = {m[1]: m[2] for line in (*self.code.head, *self.code.spelled()) if (m := DEFINED.match(line))}
-        types = [(x, "ptr noalias" if x.startswith("%p") else register_type(around.get(x, ""))) for x in read]
+        memory = self.nest.given_memory()
+        kind = lambda x: "ptr noalias" if x.startswith("%p") or x in memory else register_type(around.get(x, ""))
+        types = [(x, kind(x)) for x in read]
         return None if any(t is None for _, t in types) else types
 
 
@@ -160,45 +173,84 @@ def register_type(text):
 def shared_trips(region, eqn, body, bound, invariants, start, step):
     """The last values of the carried numbers of a loop whose trips are shared; None where they are run in order."""
     nest, attrs, count = region.nest, eqn.attrs, trips(eqn.attrs)
-    cost = max(work(body, ROW), 1)
-    if attrs["test"] is not None or not count or not is_shared(nest, count, cost):
+    total = max(work(body, ROW), 1) * (count or 0)
+    if attrs["test"] is not None or not count or not is_shared(nest, count, total):
         return None
     nest.known.counter(body.params[0], bound)
     for p, x in zip(body.params[1:], invariants):
         nest.known.same(p, x)
-    status = status_result(region, eqn)
-    found = totals(nest.known, body, attrs["carried"], status, literals=True)
-    if found is None or any(op is FIRST and k != status for k, op in found.items()):
+    status, found = status_result(region, eqn), None
+
+    def do_not_hang_together():
+        nonlocal found
+        found = totals(nest.known, body, attrs["carried"], status, literals=True)
+        return found is not None and all(op is not FIRST or k == status for k, op in found.items())
+
+    if not proved("trips that do not hang together", do_not_hang_together):
         return None
     state = eqn.operands[len(eqn.operands) - attrs["carried"] :]
     end = region.element(region.read(bound), ())
-    return Shared(nest, cost, count, [(op, state[k].type) for k, op in found.items()]).run(end, start, step)
+    sums = [(op, state[k].type) for k, op in found.items()]
+    return Shared(nest, *in_stretches(nest, count, total), sums).run(end, start, step)
 
 
-def is_shared(nest, count, cost):
-    """Whether threads share a loop of so many trips of a cost."""
-    return nest.SHARES and nest.part is None and FEW <= count and LEAST <= cost * count and cost <= LONG
+def is_shared(nest, count, total):
+    """Whether threads share a loop of so many trips, of so much work in all."""
+    if not nest.SHARES or nest.part is not None:
+        return False
+    short = total <= LONG * count
+    shared = decide("shared by threads", FEW <= count and nest.SHARES * total >= LEAST and short)
+    if shared and not short:
+        raise Unalike("trips of a loop that threads share take long at one size")
+    return shared
 
 
-def parts_of(count, cost):
-    """(how many parts a loop is cut into, trips of each)"""
-    size = -(-count // min(count, MOST, max(cost * count // PART, FEW)))
-    return -(-count // size), size
+class Numbers:
+    """How a loop is cut, where its trips and their work are known: ints. `SizedNumbers` has them as registers."""
+
+    MOST = MOST
+
+    @staticmethod
+    def parts_of(count, total):
+        """(how many parts a loop of so many trips and so much work is cut into, trips of each)"""
+        size = -(-count // min(count, MOST, max(total // PART, FEW)))
+        return -(-count // size), size
+
+    @staticmethod
+    def stretches_of(count, total):
+        """(in how many stretches a long loop is shared, between which it hears signals; trips of each; their work)"""
+        stretches = -(-total // LONG)
+        trips = -(-count // stretches)
+        return stretches, trips, total * trips // count
+
+    @staticmethod
+    def times(name, n):
+        """A register so many times."""
+        return IndexForm.of(name).times(n)
+
+    @staticmethod
+    def heard(total):
+        """Work as signals have it."""
+        return total // ROW
+
+    @staticmethod
+    def room(parts):
+        """How many parts memory is to be for."""
+        return parts
 
 
-def in_stretches(cost, count, hearing):
-    """(in how many stretches a loop is shared, between which it hears signals if it is to; trips of each)"""
-    stretches = -(-cost * count // LONG) if hearing is not None else 1
-    return stretches, -(-count // stretches)
+def in_stretches(nest, count, total):
+    """`stretches_of`, all at once where no signals are heard."""
+    return (1, count, total) if nest.hearing is None else nest.numbers.stretches_of(count, total)
 
 
-def share_range(nest, count, cost, emit, numbers=()):
+def share_range(nest, count, total, emit, sums=()):
     """Have threads share `emit(low, high)` of parts of range(count), of which each index works on memory of its own ->
-    what the first part gives, numbers of these types."""
-    part, (parts, size) = Part(nest), parts_of(count, cost)
-    cells = [nest.scratch(t.like((parts,))) for t in numbers]
+    what the first part gives, numbers of these types. total: work of all."""
+    part, (parts, size) = Part(nest), nest.numbers.parts_of(count, total)
+    cells = [nest.scratch(t.like((nest.numbers.room(parts),))) for t in sums]
     with part.emitted():
-        low = IndexForm().plus(part.number, size)
+        low = nest.numbers.times(part.number, size)
         found = emit(part.code.value(low), part.code.least(part.code.value(low.plus(size)), str(count)))
         for cell, x in zip(cells, found or ()):
             part.code.store(cell.pointer, cell.dtype, IndexForm.of(part.number), x)
@@ -208,14 +260,15 @@ def share_range(nest, count, cost, emit, numbers=()):
 
 
 class Shared:
-    """A loop of `count` trips of some cost that are shared. sums: (the reduction that a carried number is, or the Lit
-    that some trips make it, or None for one that stays as it is; its type)."""
+    """A loop of which trips are shared, in stretches, each of so many trips and so much work. sums: (the reduction that
+    a carried number is, or the Lit that some trips make it, or None for one that stays as it is; its type)."""
 
-    def __init__(self, nest, cost, count, sums):
-        self.nest, self.code, self.cost, self.sums = nest, nest.code, cost, sums
-        self.stretches, self.count = in_stretches(cost, count, nest.hearing)
-        self.parts, self.size = parts_of(self.count, cost)
-        self.cells = [op and nest.scratch(t.like((self.parts,))) for op, t in sums]
+    def __init__(self, nest, stretches, count, total, sums):
+        self.nest, self.code, self.sums = nest, nest.code, sums
+        self.stretches, self.count, self.total = stretches, count, total
+        self.parts, self.size = nest.numbers.parts_of(count, total)
+        room = nest.numbers.room(self.parts)
+        self.cells = [op and nest.scratch(t.like((room,))) for op, t in sums]
         self.statuses = next((cell for cell, (op, _) in zip(self.cells, sums) if op is FIRST), None)
 
     def run(self, end, start, step):
@@ -223,12 +276,13 @@ class Shared:
         types = [llvm_type(t.dtype) for _, t in self.sums]
 
         def stretch(s, *before):
-            part = Part(self.nest)
+            part, numbers = Part(self.nest), self.nest.numbers
+            first = IndexForm() if s == "0" else numbers.times(s, self.count)
             with part.emitted():
-                self.trips_of(part, IndexForm.of(s).times(self.count), end, before, step, types)
+                self.trips_of(part, first, end, before, step, types)
             part.share(self.parts)
             if self.nest.hearing is not None:
-                self.nest.hearing.after(self.cost * self.count // ROW)
+                self.nest.hearing.after(numbers.heard(self.total))
             return self.over_parts(before, types)
 
         if self.stretches == 1:
@@ -237,7 +291,7 @@ class Shared:
 
     def trips_of(self, part, first, end, before, step, types):
         """The trips of one part, and what they leave."""
-        code, low = self.code, first.plus(part.number, self.size)
+        code, low = self.code, first.plus(self.nest.numbers.times(part.number, self.size))
         high = code.least(code.value(low.plus(self.size)), code.value(first.plus(self.count)), end)
         goes = lambda t, *_: code.op(f"icmp slt i64 {t}, {high}")
         begun = [begun_with(op, t.dtype, x) for x, (op, t) in zip(before, self.sums)]

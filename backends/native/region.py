@@ -257,10 +257,10 @@ class RegionEmitter(Writes):
             along(lambda at: code.store(cell.pointer, d, offset(t.shape, at), zero))
             self.over(sizes, lambda k: along(lambda at: add(at, k)))
 
-        if t.ndim == 1 and self.block is None and is_shared(self.nest, strips, cost // strips):
+        if t.ndim == 1 and self.block is None and is_shared(self.nest, strips, cost):
             end = lambda n: code.value(IndexForm.of(n).times(STRIP))
             share = lambda low, high: strip((), end(low), code.least(end(high), str(columns)))
-            share_range(self.nest, strips, cost // strips, share)
+            share_range(self.nest, strips, cost, share)
         else:
             self.shared_over(t.shape[:-1], cost, lambda index: strip(index, "0", columns))
 
@@ -302,12 +302,12 @@ class RegionEmitter(Writes):
 
     def shared_over(self, shape, cost, body):
         """`over`, by threads where that pays; body: works on memory of its index alone; cost: of all of it."""
-        if not shape or self.block is not None or not is_shared(self.nest, shape[0], cost // shape[0]):
+        if not shape or self.block is not None or not is_shared(self.nest, shape[0], cost):
             self.over(shape, body)
             return
         rows, *rest = shape
         inner = lambda t: self.over(rest, lambda index: body((IndexForm.of(t), *index))) or ()
-        share_range(self.nest, rows, cost // rows, lambda low, high: self.code.count_up(low, high, inner))
+        share_range(self.nest, rows, cost, lambda low, high: self.code.count_up(low, high, inner))
 
     def starts(self, operands, shape, sizes):
         """The starts of a part as indices, within the array."""

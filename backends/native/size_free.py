@@ -83,7 +83,24 @@ def fixed_parts(nest):
     kinds = [(t.dtype, t.ndim, array) for t, array in nest.kinds()]
     scratched = [(name, dtype) for name, dtype, _ in nest.scratched]
     code = nest.code
-    return nest.buffers, kinds, scratched, nest.long, nest.constants, code.declared, code.defined
+    parts = [(p.name, p.captured, p.number) for p in nest.parts]
+    return nest.buffers, kinds, scratched, nest.long, nest.constants, code.declared, code.defined, parts
+
+
+def stretches_of_lines(nest):
+    """The lines of a nest: what stands at its beginning, the others, and both of each part that threads share."""
+    return [nest.code.head, nest.code.spelled(), *(lines for p in nest.parts for lines in (p.head, p.spelled()))]
+
+
+def loop_total(found, fitted):
+    """The work of a loop, from its trips and its work at each sample."""
+    counts, totals = map(tuple, zip(*found, strict=True))
+    each = fitted(tuple(-(-t // n) for n, t in found))
+    count = fitted(counts)
+    total = fitted(totals)
+    if total is None and each is not None and count is not None:
+        total = each * count
+    return max(totals) if total is None else total
 
 
 def size_numbers(nest):
@@ -100,8 +117,9 @@ class SizeFreeNest:
         self.decisions, fitted = self.nest.decisions, fitted_to(samples)
         if any(fixed_parts(n) != fixed_parts(self.nest) for n in nests):
             raise Unalike("a loop takes other memory at one size than at another")
-        self.head = unified_lines([n.code.head for n in nests], fitted)
-        self.lines = unified_lines([n.code.spelled() for n in nests], fitted)
+        texts = zip(*map(stretches_of_lines, nests), strict=True)
+        self.head, self.lines, *parts = [unified_lines(lines, fitted) for lines in texts]
+        self.parts = list(zip(self.nest.parts, parts[::2], parts[1::2], strict=True))
         rows = [size_numbers(n) for n in nests]
         if len({len(row) for row in rows}) != 1:
             raise Unalike("at one size more is taken for granted than at another")
@@ -111,11 +129,16 @@ class SizeFreeNest:
         # threads are a matter of speed: where work is no expression of the sizes, most of it decides
         work = [n.work - UNLOCKED * ROW for n in nests]
         self.much = fitted(tuple(work)) or max(work)
+        self.work = [loop_total(found, fitted) for found in zip(*(n.numbers.estimates for n in nests), strict=True)]
         self.known = self.ranges(samples)
         self.conditions = self.all_conditions()
         largest = {name: self.range_of(name)[1] for name in self.names}
         if not all(map(self.covers, samples)) or not self.whole(largest):
             raise Unalike("what is taken for granted does not hold at the samples")
+
+    def all_lines(self):
+        """Those of parts too, in the order of `stretches_of_lines`."""
+        return [*self.head, *self.lines, *(line for _, *both in self.parts for lines in both for line in lines)]
 
     def ranges(self, samples):
         """The array that the function is given: type, least and largest of each size, then the types of objects."""
@@ -136,7 +159,7 @@ class SizeFreeNest:
         sizes = [d - 1 for d in self.numbers[: axes + len(self.nest.scratched)] if isinstance(d, Dim)]
         whole = [d for d in self.numbers[len(self.numbers) - proofs :] if isinstance(d, Dim)]
         narrow = []
-        for line in (*self.head, *self.lines):
+        for line in self.all_lines():
             for slot in () if isinstance(line, str) else line[1].values():
                 if slot.form is None and slot.type != "i64":
                     most = (1 << (int(slot.type[1:]) - 1)) - 1
@@ -168,9 +191,9 @@ class SizeFreeNest:
 
     def whole(self, largest):
         """Whether no number leaves the integers while it is computed, of sizes up to these."""
-        lines = [line for line in (*self.head, *self.lines) if not isinstance(line, str)]
+        lines = [line for line in self.all_lines() if not isinstance(line, str)]
         slots = [slot.dim for line in lines for slot in line[1].values()]
-        dims = {str(d): d for d in (*self.numbers, *self.conditions, *slots) if isinstance(d, Dim)}
+        dims = {str(d): d for d in (*self.numbers, *self.conditions, *self.work, *slots) if isinstance(d, Dim)}
         return all(greatest_met(d, largest) < LARGEST for d in dims.values())
 
     def extended(self, nest, sizes):
@@ -192,7 +215,7 @@ class SizeFreeNest:
 
     def is_at(self, nest, sizes):
         """Whether the text and the numbers of a nest are those of this one at some sizes."""
-        lines, others = [*self.head, *self.lines], [*nest.code.head, *nest.code.spelled()]
+        lines, others = self.all_lines(), [line for lines in stretches_of_lines(nest) for line in lines]
         found = size_numbers(nest)
         try:
             return (

@@ -57,33 +57,62 @@ def module_text(one, lines, forms):
     nest, sizes = one.nest, {name: f"%s{k}" for k, name in enumerate(one.names)}
     metadata = DebugMetadata(nest.place) if lines and nest.place is not None else None
     suffix = metadata.location if metadata is not None else lambda place: ""
-    computed, hints, loops = Computed(sizes, "d"), Hints(), sized_loops(one.lines)
-    head = [filled_line(line, computed.slot) for line in one.head]
-    texts = [filled_line(line, computed.slot) for line in one.lines]
+    hints, declared = Hints(), dict(nest.code.declared)
     near, far = one.memory()
     allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
+    allocated += handed_sizes(sizes) if one.parts else []
     gives, hear = ("i1", ["i1 %hear"]) if nest.long else ("void", [])
     params = [f"i64 {s}" for s in sizes.values()]
     params += [f"ptr noalias %p{n}" for n in range(len(nest.buffers))]
     params += [f"ptr noalias align 64 {name}" for name, _, _ in far]
     given = ", ".join([*params, *hear])
 
-    def function(name, adding):
-        found = hinted(texts, loops, hints, adding)
-        body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(found, nest.code.places, strict=True)]
-        block = "\n".join(["entry:", *allocated, *computed.lines, *head, *body])
-        return f"define {gives} @{name}({given}) #0 {{\n{block}\n}}"
+    def filled(head, lines, adding, form, work=()):
+        """(instructions that compute numbers of the sizes, and then the head; the lines) as text."""
+        computed = Computed(sizes, "d")
+        amounts = [f"  %work{k} = add i64 {computed.whole(total)}, 0" for k, total in enumerate(work)]
+        texts = [filled_line(line, computed.slot) for line in lines]
+        head = [filled_line(line, computed.slot) for line in head]
+        declared.update(computed.declared)
+        return [*computed.lines, *amounts, *head], [x.replace("@part", f"@{form}") for x in hinted(texts, sized_loops(lines), hints, adding)]
 
-    rows = [dim for dim, carries in loops.values() if carries]
-    if rows and forms and metadata is None and len(texts) <= LONGEST:
-        functions = [function("nest.short", 1), function("nest.long", 0), chosen_form(sizes, gives, given, rows)]
+    def functions(name, adding, form="part"):
+        head, found = filled(one.head, one.lines, adding, form, one.work)
+        body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(found, nest.code.places, strict=True)]
+        block = "\n".join(["entry:", *allocated, *head, *body])
+        yield f"define {gives} @{name}({given}) #0 {{\n{block}\n}}"
+        for part, head, lines in one.parts:
+            head, found = filled(head, lines, adding, form)
+            yield part.text(part.name.replace("part", form), [*loaded_sizes(sizes), *head], found)
+
+    rows = [dim for dim, carries in sized_loops(one.lines).values() if carries]
+    rows += [dim for _, _, lines in one.parts for dim, carries in sized_loops(lines).values() if carries]
+    if rows and forms and metadata is None and len(one.all_lines()) <= LONGEST:
+        texts = [*functions("nest.short", 1, "short"), *functions("nest.long", 0, "long")]
+        texts.append(chosen_form(sizes, gives, given, rows))
     else:
-        functions = [function("nest", 2)]
-    declared = nest.code.declared | computed.declared | {"llvm.smax.i64": "declare i64 @llvm.smax.i64(i64, i64)"}
+        texts = [*functions("nest", 2)]
+    declared |= {"llvm.smax.i64": "declare i64 @llvm.smax.i64(i64, i64)"}
     parts = [*nest.constants, *(declared[name] for name in sorted(declared)), *nest.code.defined.values()]
-    parts += [*functions, one.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, *hints.lines, ""]
+    parts += [*texts, one.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, *hints.lines, ""]
     text = "\n".join(parts)
     return text if metadata is None else metadata.module(text)
+
+
+def handed_sizes(sizes):
+    """Lines that write the sizes to memory, for parts of a loop that threads share."""
+    lines = [f"  %sizes = alloca [{max(len(sizes), 1)} x i64]"]
+    for k, name in enumerate(sizes.values()):
+        lines += [f"  %sizes.{k} = getelementptr i64, ptr %sizes, i64 {k}", f"  store i64 {name}, ptr %sizes.{k}"]
+    return lines
+
+
+def loaded_sizes(sizes):
+    """Lines that read them there."""
+    lines = []
+    for k, name in enumerate(sizes.values()):
+        lines += [f"  {name}.at = getelementptr i64, ptr %sizes, i64 {k}", f"  {name} = load i64, ptr {name}.at"]
+    return lines
 
 
 def chosen_form(sizes, gives, given, rows):

@@ -14,7 +14,8 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import runs_once
 from ...ir.sample import Decisions, assume, deciding
-from . import direct
+from . import direct, parallel
+from .code import IndexForm
 from .fuse import Fused
 from .interrupts import LONG, ROW, loop_work, outermost_loops
 from .nest import Nest
@@ -129,18 +130,73 @@ OF_SIZES = {
 }  # fmt: skip
 
 
+class SizedNumbers:
+    """How a loop is cut, as `Numbers` has it, in registers that are computed where the nest begins. A loop that does
+    too little there is one part.
+
+    estimates: (trips, work) of loops, whose work is the register %work0, %work1, ...: it decides about speed alone.
+    """
+
+    def __init__(self, code):
+        self.code, self.estimates = code, []
+
+    def op(self, text):
+        name = self.code.name()
+        self.code.head.append(f"  {name} = {text}")
+        return name
+
+    def extreme(self, function, x, y):
+        self.code.declared[function] = f"declare i64 @{function}(i64, i64)"
+        return self.op(f"call i64 @{function}(i64 {x}, i64 {y})")
+
+    def ceil(self, x, y):
+        above = self.op(f"sub i64 {self.op(f'add i64 {x}, {y}')}, 1")
+        return self.op(f"sdiv i64 {above}, {y}")
+
+    def work(self, count, total):
+        if not isinstance(total, int):
+            return total
+        self.estimates.append((count, total))
+        return f"%work{len(self.estimates) - 1}"
+
+    def parts_of(self, count, total):
+        total = self.work(count, total)
+        wanted = self.extreme("llvm.smax.i64", self.op(f"sdiv i64 {total}, {parallel.PART}"), parallel.FEW)
+        wanted = self.extreme("llvm.smin.i64", self.extreme("llvm.smin.i64", wanted, parallel.MOST), count)
+        much = self.op(f"icmp sge i64 {total}, {parallel.LEAST}")
+        size = self.ceil(count, self.op(f"select i1 {much}, i64 {wanted}, i64 1"))
+        return self.ceil(count, size), size
+
+    def stretches_of(self, count, total):
+        total = self.work(count, total)
+        stretches = self.extreme("llvm.smin.i64", self.ceil(total, parallel.LONG), count)
+        trips = self.ceil(count, stretches)
+        return self.ceil(count, trips), trips, self.ceil(total, stretches)
+
+    def times(self, name, n):
+        return IndexForm.of(self.code.op(f"mul nsw i64 {name}, {n}"))
+
+    def heard(self, total):
+        return total
+
+    def room(self, parts):
+        return parallel.MOST
+
+
 class SizedNest(Nest):
     """See the module.
 
     made_from: what it was emitted from, so that it can be once more; proofs, decisions: as the module says; scratched:
-    (pointer, dtype, elements) of scratch memory; work: of the loop, in parts of an equation; long: whether it is to
-    hear signals.
+    (pointer, dtype, elements) of scratch memory; parts: of loops that threads share; work: of the loop, in parts of an
+    equation; long: whether it is to hear signals.
     """
 
-    REGION, PARTS, SHARES, SPLITS = SizedRegion, ROW, False, False
+    # of a loop that is shared where it does enough, samples may do little; parts are handed the sizes, in memory
+    REGION, PARTS, SHARES, SPLITS, SIZES = SizedRegion, ROW, 64, False, (("%sizes", "ptr"),)
 
     def __init__(self, op, types, attrs, exact=False, status=None, followed=None):
         self.made_from, self.scratched = (op, tuple(types), tuple(attrs.items()), exact, status), []
+        self.parts = []
         self.work = loop_work(attrs, ROW)
         # with loops it may run for long at some size; without, it is refused where it would
         loops = not runs_once(attrs) or any(True for _ in outermost_loops(attrs["body"]))
@@ -155,5 +211,18 @@ class SizedNest(Nest):
     def scratch(self, t):
         """Memory of its own for a value, of any size: where it is to be is decided when the samples are compared."""
         supported(t)
+        if self.part is not None:
+            return Cell(self.part.memory(t.size * t.dtype.itemsize), t.dtype, t.size)
         self.scratched.append((self.code.name(), t.dtype, t.size))
         return Cell(*self.scratched[-1])
+
+    def new_code(self, exact):
+        code = super().new_code(exact)
+        self.numbers = SizedNumbers(code)
+        return code
+
+    def given_memory(self):
+        return {name for name, _, _ in self.scratched}
+
+    def keep_part(self, part):
+        self.parts.append(part)

@@ -2,7 +2,7 @@
 
 from ...ir.core import Value
 from ...ir.ops import OPS
-from ...ir.sample import decide
+from ...ir.sample import decide, proved
 from .code import IndexForm
 from .elements import KEEP, Elements, LiveWindow, has_comparison, offset, renamed
 from .fuse import CellStore, Fused
@@ -122,13 +122,13 @@ class Writes:
         wave, self.wave = self.wave, self.SKEWED(self.code)
         if len(wave.groups) == 1 and self.block is None and self.is_to_share(wave.groups[0][0]):
             group, _ = wave.groups[0]
-            share_range(self.nest, *group.rows_and_cost, lambda low, high: group.emit(None, (low, high)))
+            share_range(self.nest, *group.rows_and_work, lambda low, high: group.emit(None, (low, high)))
         elif wave.groups:
             wave.emit(self.block)
 
     def is_to_share(self, group):
         """Whether threads are to make the rows of a group."""
-        return is_shared(self.nest, *group.rows_and_cost) and group.apart()
+        return is_shared(self.nest, *group.rows_and_work) and proved("rows that are apart", group.apart)
 
     def detached(self, store, names, x, index, least):
         """x, with parts of up to `least` elements that a store of it would overwrite too early computed now."""

@@ -1,6 +1,7 @@
 """Nests of symbolic sizes: one machine code agrees with NumPy at all sizes that it covers, stays within memory, and refuses the others."""
 
 import concurrent.futures
+import contextlib
 import copy
 import functools
 import importlib.util
@@ -13,9 +14,10 @@ from sized_nests import SizedProgram, checked_at, looked_at, refuse
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import size_text
+from wengert.backends.native import legal, parallel, size_text
 from wengert.backends.native.build import address
 from wengert.backends.native.legal import emitted
+from wengert.backends.native.size_free import SizeFreeNest
 from wengert.backends.native.size_text import fitted_to, unified_lines
 from wengert.ir.dims import Dim, parse_dim
 from wengert.ir.ops.control import COUNTER, loop, region
@@ -156,6 +158,60 @@ def test_one_code_agrees_at_all_sizes_and_stays_in_memory(name):
 def test_every_size(name):
     traced, arguments = of_program(name)
     assert checked_at(lambda sizes: traced(*sizes.items()), of(*SIZES), of(*range(6, 81)), arguments) == "ran"
+
+
+def shared_rows(a):
+    out, s = np.zeros(len(a)), 0.0
+    for i in range(len(a)):
+        y = np.cumsum(a[i])
+        out[i] = y[::2].sum() + y.max()
+        s += out[i]
+    return out, s, np.exp(a) * a + a[0]
+
+
+SHARED = {
+    "trips": (shared_rows, lambda n, rng: (square(n, rng),)),
+    "rows of a matrix and vector": (lambda a, x: np.sin(a @ x) + a.sum(1), lambda n, rng: (square(n, rng), rng.random(n))),
+    "bools, a triangle of trips": PROGRAMS["bools, a triangle of trips"],
+    "complex": PROGRAMS["complex"],
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_threads_share_loops_of_all_sizes(name, monkeypatch):
+    """However little they do: then they are cut into as many parts as there may be."""
+    for constant in ("LEAST", "PART"):
+        monkeypatch.setattr(parallel, constant, 1)
+    monkeypatch.setitem(PROGRAMS, name, SHARED[name])
+    traced, arguments = of_program(name)
+    shared, init = [], SizeFreeNest.__init__
+
+    def counted(one, *given):
+        init(one, *given)
+        shared.extend(one.parts)
+
+    monkeypatch.setattr(SizeFreeNest, "__init__", counted)
+    with forgotten_nests():
+        assert checked_at(lambda sizes: traced(*sizes.items()), of(*SIZES), of(8, 9, 37, 64), arguments) == "ran"
+    assert shared
+
+
+@contextlib.contextmanager
+def forgotten_nests():
+    """Around the change of a constant: nests are made anew."""
+    forget = lambda: [f.cache_clear() for f in (legal.made, legal.emitted)]
+    forget()
+    try:
+        yield
+    finally:
+        forget()
+
+
+def test_a_loop_of_any_size_is_one_part_where_it_does_little():
+    traced, arguments = of_program("complex")
+    program = SizedProgram(traced, of(2000, 2001, 2600, 2900, 2750))
+    (part,) = [part for one in program.nests for part, *_ in one.parts]
+    assert part.name == "part0" and f", {parallel.LEAST}\n" in program.nests[0].text()
 
 
 def test_two_sizes():

@@ -330,6 +330,26 @@ print(json.dumps([threads.thread_count(), jit(total, engine="numpy")(x).hex(), "
     assert one[0] == 1 and several[0] == 2 and one[1] == several[1]
 
 
+def test_one_thread_gives_memory_of_its_parts_back_once(said):
+    """Where there is no pool, parts are a loop in the nest, and what each has of its own is taken once."""
+    found = said("""
+import os
+os.environ["OMP_NUM_THREADS"] = "1"
+
+def rows(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        y = np.cumsum(x[i])
+        out[i] = y[::2].sum() + y.max()
+    return out
+
+x = np.linspace(0.0, 1.0, 1_200_000).reshape(300, 4000)
+f = jit(rows, engine="numpy", whole=True)
+print(json.dumps([bool(np.allclose(f(x), rows(x))) for _ in range(3)]))
+""")
+    assert found == [True] * 3
+
+
 @pytest.mark.parametrize("text, expected", [("max 100000", None), ("150000 100000", 2), ("-1 100000", None), ("50000 100000", 1), ("", None)])
 def test_quotas_of_control_groups(tmp_path, text, expected):
     (tmp_path / "cpu.max").write_text(text)

@@ -38,6 +38,7 @@ entry:
   ret i64 %n
 }
 """
+BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8, "{ float, float }": 8, "{ double, double }": 16}
 GUARD = 64  # bytes before and after an array
 
 
@@ -85,38 +86,45 @@ def refuse(*given):
 def looked_at(one):
     """(a nest of symbolic sizes of which each access to memory is looked at, how many were outside)"""
     text, names = one.text(forms=False), {name: f"%s{k}" for k, name in enumerate(one.names)}
-    computed, sizes, dims = Computed(names, "z"), {}, iter(one.numbers)
+    sizes, dims = {}, iter(one.numbers)
     for k, (t, array) in enumerate(one.nest.kinds()):
         sizes[f"%p{k}"] = math.prod([next(dims) for _ in t.shape]) if array else 1
     for name, _, size in (found for part in one.memory() for found in part):
         sizes[name] = size
     for k, constant in enumerate(one.nest.constants):
         sizes[f"@c{k}"] = int(re.search(r"\[(\d+) x", constant)[1])
-    head, brace, rest = text.partition("#0 {\nentry:\n")
-    allocated = re.match(r"(?:  %\S+ = alloca .*\n)*", rest)[0]
-    body, end, after = rest[len(allocated) :].partition("\n}")
-    lines, inner = [], []
-    for line in body.split("\n"):
-        inner.append(line)
-        found = ACCESS.fullmatch(line)
-        if found is None:
-            assert "getelementptr inbounds" not in line, line
-            continue
-        name, _, pointer, at, _ = found.groups()
-        q = f"%check.{len(inner)}"
-        inner += [
-            f"  {q} = icmp uge i64 {at}, {computed.whole(sizes[pointer])}",
-            f"  {q}.n = zext i1 {q} to i64",
-            f"  {q}.o = load i64, ptr @outside",
-            f"  {q}.s = add i64 {q}.n, {q}.o",
-            f"  store i64 {q}.s, ptr @outside",
-        ]
-    first = next((k for k, line in enumerate(inner) if not re.match(r"  %d\d+\S* =", line)), 0)
-    lines = [*inner[:first], *computed.lines, *inner[first:]]
-    made = "".join([COUNT, head, brace, allocated, "\n".join(lines), end, after])
+    made = COUNT + re.sub(r"#0 \{\nentry:\n.*?\n\}", lambda found: checked_accesses(found[0], sizes, names), text, flags=re.DOTALL)
     code = build.machine_code(made)
     count = ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("count"))
     return direct.builtin_function(code, direct.wanted_objects(one.known[: one.known.count], "looked at")), count
+
+
+def checked_accesses(function, sizes, names):
+    """The body of a function, the nest or a part that threads share, whose accesses count those beyond the memory."""
+    computed, lines = Computed(names, "z"), []
+    taken = dict(re.findall(r"  (%\S+) = call ptr @malloc ?\( ?i64 (\S+?) ?\)", function))
+    frames = set(re.findall(r"  (%\S+) = alloca \[\d+ x i8\], align 16", function))
+    for k, line in enumerate(function.split("\n")):
+        lines.append(line)
+        found = ACCESS.fullmatch(line)
+        if found is None or found[3] in frames:
+            assert found or "getelementptr inbounds" not in line, line
+            continue
+        _, kind, pointer, at, _ = found.groups()
+        q = f"%check.{k}"
+        if pointer in taken:
+            lines.append(f"  {q}.at = mul i64 {at}, {BYTES[kind]}")
+            at, size = f"{q}.at", taken[pointer]
+        else:
+            size = computed.whole(sizes[pointer])
+        lines += [
+            f"  {q} = icmp uge i64 {at}, {size}",
+            f"  {q}.n = zext i1 {q} to i64",
+            f"  {q}.o = atomicrmw add ptr @outside, i64 {q}.n monotonic",
+        ]
+    known = [k for k, line in enumerate(lines) if line == "entry:" or re.match(r"  %s\d+ = load", line)]
+    first = known[-1] + 1
+    return "\n".join([*lines[:first], *computed.lines, *lines[first:]])
 
 
 def guarded(function):
