@@ -4,6 +4,7 @@ import random
 import time
 
 from wengert.tracer.call.deferred import is_deferred
+from wengert.tracer.call.in_front import in_front
 
 
 def interleave(contestants, seconds=2.0, rounds=40, least=40):
@@ -32,20 +33,25 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
             times[name].append((time.perf_counter() - start) / n)
     return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
 
+AT_ONCE = 10  # calls, after which a shape that has no program is known to keep coming
+
 
 def settle(run, call, seconds=10.0):
     """Call a compiled function until nothing of it is compiled beside its calls any more: what runs then is what stays,
     and other contestants have the processor for themselves."""
     end = time.perf_counter() + seconds
-    while is_settling(run) and time.perf_counter() < end:
-        for _ in range(8):
+    while True:
+        for _ in range(AT_ONCE):
             call()
+        if not is_settling(run) or time.perf_counter() > end:
+            return
 
 
 def is_settling(run):
-    """Whether a version of a compiled function may yet run as something else."""
-    used = [entry.current for entry in run.compiled.entries.values() if entry.current is not None]
-    return any(is_deferred(v) for here in used for v in here.versions)
+    """Whether a version of a compiled function may yet run as something else, or a shape that keeps coming has none."""
+    used = [(entry, entry.current) for entry in run.compiled.entries.values() if entry.current is not None]
+    deferred = any(is_deferred(v) for _, here in used for v in here.versions)
+    return deferred or any(in_front(entry, here) for entry, here in used if here.sizing is not None)
 
 
 def table(rows, header):

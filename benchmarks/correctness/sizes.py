@@ -25,7 +25,7 @@ from draws import Found, on
 
 from wengert import grad, jit
 from wengert.benchmarks.timing import table
-from wengert.tracer.call import families
+from wengert.tracer.call import families, symbolic
 
 WAYS = ("learnt", "asked", "gradients", "every")
 ENGINES = ("straight", "straight", "straight", "nests", "default")  # whose turn it is
@@ -86,7 +86,7 @@ def main():
     parser.add_argument("--learning", action="store_true")
     given = parser.parse_args()
     if not given.learning:
-        families.TIMES, families.LEAST_COST = 0.0, 1e9
+        families.TIMES, symbolic.LEAST_COST = 0.0, 1e9
     tallies = [Tally(way) for way in WAYS if given.way in (None, way)]
     begun, wrong = time.perf_counter(), 0
     for seed in range(given.seed, given.seed + given.count):

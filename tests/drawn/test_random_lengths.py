@@ -8,7 +8,7 @@ from draws import on
 
 from wengert import grad, jit
 from wengert.tracer.api.compiled import Compiled
-from wengert.tracer.call import families
+from wengert.tracer.call import families, symbolic
 from wengert.tracer.program.numpy_call import MISS
 
 MODES = {"learnt": None, "asked for": True}
@@ -21,7 +21,7 @@ def eager(monkeypatch):
     for function in (jit, Compiled.__init__):
         monkeypatch.setitem(function.__kwdefaults__, "dynamic", None)
     monkeypatch.setattr(families, "TIMES", 0.0)
-    monkeypatch.setattr(families, "LEAST_COST", 1e9)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)
 
 
 class Made:
@@ -37,19 +37,20 @@ class Made:
     def answered(self):
         """How many calls programs of symbolic sizes have answered."""
         sizings = [w.sizing for f in self.all for e in f.compiled.entries.values() for w in e.worlds if w.sizing is not None]
-        return sum(calls for s in sizings for symbolic in s.families for calls, _ in symbolic.spent.values())
+        return sum(calls for s in sizings for made in s.families for calls, _ in made.spent.values())
 
 
-def differing(run, seeds, made):
-    with on("straight"):
-        found = {seed: run(seed, "straight", made) for seed in seeds}
+def differing(run, seeds, made, engine="straight"):
+    with on(engine):
+        found = {seed: run(seed, engine, made) for seed in seeds}
     return [f"{seed}: {f.why}\n{f.text}" for seed, f in found.items() if f.verdict == "different"]
 
 
+@pytest.mark.parametrize("engine", ["straight", "nests"])
 @pytest.mark.parametrize("mode", MODES)
-def test_calls_are_plain_pythons(mode):
+def test_calls_are_plain_pythons(mode, engine):
     made = Made(MODES[mode])
-    assert not differing(random_lengths.run, range(0, 8), made)
+    assert not differing(random_lengths.run, range(0, 8), made, engine)
     assert made.answered() > 20
 
 
@@ -66,10 +67,10 @@ def test_every_size_that_is_served_is_what_its_trace_is():
 
 
 def test_a_wrong_program_of_symbolic_sizes_is_seen(monkeypatch):
-    right = families.Symbolic.counted
+    right = symbolic.Symbolic.counted
 
-    def wrong(self, made, here):
-        inner = right(self, made, here)
+    def wrong(self, made, entry, here):
+        inner = right(self, made, entry, here)
         call = inner.call
         inner.call = lambda *given: found if (found := call(*given)) is MISS else moved(found)
         return inner
@@ -77,5 +78,5 @@ def test_a_wrong_program_of_symbolic_sizes_is_seen(monkeypatch):
     def moved(found):
         return tuple(x + 1 if hasattr(x, "dtype") else x for x in found)
 
-    monkeypatch.setattr(families.Symbolic, "counted", wrong)
+    monkeypatch.setattr(symbolic.Symbolic, "counted", wrong)
     assert differing(random_lengths.run, range(0, 8), Made(None))

@@ -26,16 +26,17 @@ from ..program.specialisation_set import SpecialisationSet, takes_now
 from ..program.trace_tree import Untraced
 from ..values.storage import current_trace
 from . import baseline
+from .deferred import WAY
 from .fallback import left_to_python
 from .families import SHORT, Generalising, Sizing
+from .in_front import PLAIN, UNSERVED, put_in_front, telling
 from .observed import asked_axes
 from .trace_costs import cost_of
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 SHARE = 0.25  # bound: of the seconds that it takes, that these have taken
 KEPT = 1024  # bound: shapes without a program that a set of traces remembers, the latest
-UNSERVED = "there is no program for its shapes as yet"
-PLAIN, NUMPY = "plain Python", "generated NumPy"
+NUMPY = "generated NumPy"
 
 
 class NewShape(Exception):
@@ -49,17 +50,18 @@ class NewShape(Exception):
 
 class ShapeTally:
     """The calls of one combination of types that no program has answered. by: who has, how often; seconds: how long
-    they took; due: whether it is to be compiled whatever they took."""
+    they took, with the way to who has; due: whether it is to be compiled whatever they took; front: the InFront that
+    answers them, once there is one."""
 
-    __slots__ = ("types", "by", "seconds", "due")
+    __slots__ = ("types", "by", "seconds", "due", "front")
 
     def __init__(self, types):
-        self.types, self.by, self.seconds, self.due = types, {}, 0.0, False
+        self.types, self.by, self.seconds, self.due, self.front = types, {}, 0.0, False, None
 
-    def answered(self, who, seconds, sizing):
+    def answered(self, who, seconds, sizing, way=WAY):
         sizing.spent, sizing.longest = sizing.spent + seconds, max(sizing.longest, seconds)
         self.by[who] = self.by.get(who, 0) + 1
-        self.seconds += seconds
+        self.seconds += seconds + way
 
     def is_due(self, cost, compiled):
         """Whether it is to have a program of its own, which takes `cost` seconds to make: soon, unless there have been
@@ -177,6 +179,8 @@ class NewShapes(Generalising):
                 self.compiled.patience.answered(seconds)
                 shape.answered(PLAIN, seconds, new.here.sizing)
                 new.here.sizing.spent += self.compiled.slow_calls.unseen()
+                if shape.by[PLAIN] == OFTEN:
+                    put_in_front(self, new.here, shape)
         with self.compiled.lock, events.making(self.compiled):
             found = baseline.interpreted(self, SpecialisationSet, leaves, new.here)
         if found is None:  # it acts on the world: it is compiled at once
@@ -208,11 +212,6 @@ def tally(here, types):
         if len(here.shapes) > KEPT:
             del here.shapes[next(iter(here.shapes))]
     return shape
-
-
-def telling(here):
-    """The version that tells what one more takes to make: the last, but for those of all sizes, which cost little."""
-    return next((v for v in reversed(here.versions) if v.symbolic is None), here.versions[-1])
 
 
 def differ_in_shape(types, version):

@@ -19,6 +19,7 @@ from ..program.trace_tree import Trees
 from ..program.trap import Trap
 from .contest import contests
 from .deferred import is_deferred
+from .in_front import in_front
 from .interim import interims
 
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
@@ -67,9 +68,9 @@ class Hit:
             for contest in alike:
                 answer = f"callee.given({called})" if at_once else f"{named(contest)}(callee, {called})"
                 lines.append(f"{self.where(contest.arrays, named)}return {answer}")
-        for interim in interims(self.entry, self.here) if plain is None else ():
-            asks = f"{named(interim)}.is_next()"
-            lines.append(f"{self.where(interim.arrays, named, asks)}return {named(interim)}(callee, {called})")
+        for found in [*interims(self.entry, self.here), *in_front(self.entry, self.here)] if plain is None else ():
+            asks = f"{named(found)}.is_next()"
+            lines.append(f"{self.where(found.arrays, named, asks)}return {named(found)}(callee, {called})")
         return [*self.lead, *lines] if lines else []
 
     def in_a_table(self, at_once, places, contests, named, called):

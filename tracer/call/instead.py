@@ -8,6 +8,7 @@ from ..program.specialisation_set import SpecialisationSet
 from . import baseline
 from .dynamic import NewShape
 from .fallback import Refused
+from .in_front import knows_shapes
 
 UNANSWERED = (Refused, Untold, Unfit, NewShape, forked.Forked)  # say that no program answers a call
 
@@ -39,7 +40,7 @@ class Instead:
         asked whether it knows a shape, it says no by an exception, which takes a millisecond or two."""
         front = self.compiled.front
         callee = front.own or front.cell.callee
-        if here is not None and not here.straight and here in callee.hot:
+        if here is not None and not knows_shapes(here) and here in callee.hot:
             front.cool_one(callee)
 
     def at_once(self, leaves, why, given):

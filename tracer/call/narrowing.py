@@ -12,12 +12,13 @@ TIMES = 3  # bound: times that the smallest sizes are left out
 def function_for(entry, family):
     """-> (the SizeFamily, or one of its larger sizes; its SizeFree, or None; why there is none)."""
     types, tried, why = [entry.types[i] for i in entry.dynamic], family, None
+    nests = backend_choice.asked(entry.compiled) == "nests"
     for times in range(TIMES + 1):
         try:
             tried = family_of_larger(tried) if times else tried
             with backend_choice.as_asked(entry):
                 sizes = [s.sizes for s in tried.samples]
-                return tried, SizeFree(tried.specialisations, types, sizes, tried.names.names), None
+                return tried, SizeFree(tried.specialisations, types, sizes, tried.names.names, nests=nests), None
         except Unalike as error:
             why = why or str(error)
         except NoFamily:

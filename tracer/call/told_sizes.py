@@ -25,6 +25,8 @@ def size_lines(entry, here):
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
+        if made.nests is not None and (told := made.nests.told()) is not None:
+            lines.append(f"    nests        straight lines as machine code: {told}")
         lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
     if not families and any(v.tree is not None for v in here.versions):
         return [*lines, "    not symbolic data choose by value, and there is a program for each way that data go"]

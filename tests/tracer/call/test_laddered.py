@@ -8,7 +8,7 @@ from compare import agree
 
 from wengert import jit
 from wengert.backends.xla.ladder import FINEST, step_for
-from wengert.tracer.call import families, laddered
+from wengert.tracer.call import families, laddered, symbolic
 
 SIZES = [40, 41, 44, 47, 43, 48]  # of one step
 
@@ -16,7 +16,7 @@ SIZES = [40, 41, 44, 47, 43, 48]  # of one step
 @pytest.fixture(autouse=True)
 def as_users_have_it(learning, monkeypatch):
     """Families are found at once, and XLA is asked at the first call of a step and counts as faster."""
-    monkeypatch.setattr(families, "LEAST_COST", 1e9)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)
     monkeypatch.setattr(families, "TIMES", 0.0)
     monkeypatch.setattr(laddered, "SHARE", 0.0)
     monkeypatch.setattr(laddered, "timed", lambda run: 0.0 * len([run()]))

@@ -8,7 +8,7 @@ import pytest
 from draws import apart, attempt, function
 
 from wengert import jit
-from wengert.tracer.call import families
+from wengert.tracer.call import families, symbolic
 
 LENGTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 19, 20, 21, 22, 24, 27, 30, 36, 1, 0]
 HEAD = """\
@@ -224,7 +224,7 @@ ROWS, MORE_ROWS = ([tuple(line.split(" | ", 2)) for line in text.splitlines()] f
 
 @pytest.fixture(autouse=True)
 def as_users_have_it(learning, monkeypatch):
-    monkeypatch.setattr(families, "LEAST_COST", 1e9)  # none has a program of its own
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)  # none has a program of its own
 
 
 def program(count, k, expression, needed):

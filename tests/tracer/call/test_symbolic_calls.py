@@ -10,7 +10,7 @@ from compare import agree
 
 from wengert import grad, jit, value_and_grad
 from wengert.backends.native import build
-from wengert.tracer.call import dynamic, families
+from wengert.tracer.call import dynamic, families, in_front, symbolic
 from wengert.tracer.call.laddered import Laddered
 from wengert.tracer.call.search import FamilySearch
 
@@ -19,7 +19,7 @@ ORDER = [7, 9, 12, 3, 0, 1, 2, 5, 3, 7, 64, 1, 0, 2, 33, 5, 40, 41, 13, 11, 6, 8
 
 @pytest.fixture(autouse=True)
 def as_users_have_it(learning, monkeypatch):
-    monkeypatch.setattr(families, "LEAST_COST", 1e9)  # none has a program of its own
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)  # none has a program of its own
 
 
 @pytest.fixture(params=["soon", "whole"])
@@ -206,8 +206,8 @@ def test_a_size_that_recurs_gets_a_program_of_its_own(monkeypatch, options, happ
     for n in (10, 11, 60):
         f(of_length(n))
     monkeypatch.setattr(Laddered, "hopes", lambda *args: False)
-    monkeypatch.setattr(families, "LEAST_COST", 0.0)
-    monkeypatch.setattr(families, "own_cost", lambda here: 0.0)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 0.0)
+    monkeypatch.setattr(symbolic, "own_cost", lambda here: 0.0)
     made = sizing(f).families[0]
     for n in (20, 20, 20, 30):
         agree(f(of_length(n)), softly(of_length(n)))
@@ -420,7 +420,7 @@ def test_costs_are_told_by_the_first_trace(monkeypatch):
     now.spent = families.TIMES * families.TRACES * 0.1
     assert now.is_time(0.099, families.TRACES, 3, False) and not now.is_time(0.101, families.TRACES, 3, False)
     assert now.is_time(1.0, families.TRACES, 3, True) and not now.is_time(1.0, families.TRACES, 2, True)
-    assert dynamic.UNSERVED
+    assert in_front.UNSERVED
 
 
 def test_steps_through_an_array_are_one_function_of_numpy_calls(options):
@@ -525,7 +525,7 @@ def test_a_range_that_would_be_another_function_stays_as_it_was(monkeypatch):
 
 def test_a_size_has_paid_when_its_calls_have_taken_what_the_dearest_program_did(monkeypatch, happened):
     """The first was made in no time; one of another size took an hour."""
-    monkeypatch.setattr(families, "LEAST_COST", 0.0)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 0.0)
     monkeypatch.setattr(Laddered, "of", lambda *_: None)
     f = jit(softly, dynamic=True)
     f(of_length(7))
