@@ -225,12 +225,12 @@ def apart(known, accesses, axis, counter, local):
         assume(1 - sizes[axis], low, shape[axis] - 1 - high)
         forms.append(known.form(starts[axis]))
     terms, _ = forms[0]
-    if not all(is_same(form, forms[0]) for form in forms[1:]) or assume_zero(terms.get(counter, 0)):
+    if not all(is_one_form(form, forms[0]) for form in forms[1:]) or assume_zero(terms.get(counter, 0)):
         return False
     return all(name is counter or name not in local for name in terms)
 
 
-def is_same(form, other):
+def is_one_form(form, other):
     """Whether two forms are one, which they then are for sizes that change as well."""
     (terms, constant), (others, other_constant) = form, other
     if form != other:

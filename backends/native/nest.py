@@ -28,8 +28,8 @@ def only_trip(build, params, attrs):
 class Nest:
     """One loop equation being emitted.
 
-    SHARES: how many times its work a loop is taken to do where it is asked whether threads share it, 0 for never; SIZES:
-    what parts of loops are handed, as `Part.captured`, beside what they read; numbers: how loops are cut.
+    SHARES: how many times its work a loop is taken to do where it is asked whether threads share it, 0 for never;
+    SIZES: what parts of loops are handed, as `Part.captured`, beside what they read; numbers: how loops are cut.
     unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
     signals meanwhile; status: the number it carries that says which check has failed, where it may end there.
     once: whether it is no loop; part: the one of a loop that is being emitted apart; shared: how many loops threads

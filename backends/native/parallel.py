@@ -41,8 +41,8 @@ CHOSEN = re.compile(rf"select i1 [^,]+, {TYPE} ")
 class Part(CommonExit):
     """Code that is emitted apart from the function it is a part of, and to the end of which its checks go.
 
-    number: the register of which part it is; begin: the label of its first block; owned: memory that it takes, (pointer,
-    bytes); name: of its function; captured: what that reads of the function around, as (register, its type).
+    number: the register of which part it is; begin: the label of its first block; owned: memory that it takes,
+    (pointer, bytes); name: of its function; captured: what that reads of the function around, as (register, its type).
     """
 
     def __init__(self, nest):

@@ -74,7 +74,8 @@ def module_text(one, lines, forms):
         texts = [filled_line(line, computed.slot) for line in lines]
         head = [filled_line(line, computed.slot) for line in head]
         declared.update(computed.declared)
-        return [*computed.lines, *amounts, *head], [x.replace("@part", f"@{form}") for x in hinted(texts, sized_loops(lines), hints, adding)]
+        texts = [x.replace("@part", f"@{form}") for x in hinted(texts, sized_loops(lines), hints, adding)]
+        return [*computed.lines, *amounts, *head], texts
 
     def functions(name, adding, form="part"):
         head, found = filled(one.head, one.lines, adding, form, one.work)

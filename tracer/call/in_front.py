@@ -50,7 +50,7 @@ class InFront:
 
 def put_in_front(entry, here, shape):
     """Have the function in front ask for a shape, unless it asks for many."""
-    if not knows_shapes(here) or not may_answer(entry) or len(asked_for(here)) >= MOST:
+    if not knows_shapes(here) or not may_answer(entry) or len(fronted_shapes(here)) >= MOST:
         return
     with entry.compiled.lock:
         shape.front = InFront(entry, here, shape, cost_of(telling(here)))
@@ -60,10 +60,10 @@ def put_in_front(entry, here, shape):
 def in_front(entry, here):
     """The InFront of each such shape that no program of all sizes answers."""
     count = len(entry.dynamic)
-    return [s.front for s in asked_for(here) if here.sizing.answering(s.types[:count]) is None]
+    return [s.front for s in fronted_shapes(here) if here.sizing.answering(s.types[:count]) is None]
 
 
-def asked_for(here):
+def fronted_shapes(here):
     return [shape for shape in list(here.shapes.values()) if shape.front is not None]
 
 

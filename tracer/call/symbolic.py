@@ -132,7 +132,8 @@ class Symbolic:
                 seconds += took
                 if nests is not None:
                     nests.took(took, made, given)
-                if seconds >= LEAST_COST and seconds >= own_cost(here) and not (step and laddered.hopes(step) or nests and nests.hopes()):
+                hopes = step and laddered.hopes(step) or nests and nests.hopes()
+                if seconds >= LEAST_COST and seconds >= own_cost(here) and not hopes:
                     exact.add(sizes)
             return out
 

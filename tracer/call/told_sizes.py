@@ -25,9 +25,7 @@ def size_lines(entry, here):
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")
-        if made.nests is not None and (told := made.nests.told()) is not None:
-            lines.append(f"    nests        straight lines as machine code: {told}")
-        lines += [f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ())]
+        lines += engine_lines(made)
     if not families and any(v.tree is not None for v in here.versions):
         return [*lines, "    not symbolic data choose by value, and there is a program for each way that data go"]
     return lines if families else [*lines, *unserved_lines(sizing, shapes, names, known, len(entry.names))]
@@ -43,6 +41,13 @@ def unserved_lines(sizing, shapes, names, known, arguments):
     outside = ", ".join(names[k] for k in places[:MOST] if k >= arguments)
     told = f"    not symbolic arrays outside have changed, and sizes of arguments alone can be so: {outside}"
     return [told] if outside else []
+
+
+def engine_lines(made):
+    """Which of a family's programs beside generated NumPy were compared with that."""
+    told = made.nests.told() if made.nests is not None else None
+    lines = [f"    nests        straight lines as machine code: {told}"] if told else []
+    return [*lines, *(f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ()))]
 
 
 def family_calls(made):

@@ -8,7 +8,7 @@ import pytest
 from draws import apart, attempt, function
 
 from wengert import jit
-from wengert.tracer.call import families, symbolic
+from wengert.tracer.call import symbolic
 
 LENGTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 19, 20, 21, 22, 24, 27, 30, 36, 1, 0]
 HEAD = """\
