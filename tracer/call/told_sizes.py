@@ -47,7 +47,8 @@ def engine_lines(made):
     """Which of a family's programs beside generated NumPy were compared with that."""
     told = made.nests.told() if made.nests is not None else None
     lines = [f"    nests        straight lines as machine code: {told}"] if told else []
-    return [*lines, *(f"    ladder       {text}" for text in (made.laddered.told() if made.laddered is not None else ()))]
+    steps = made.laddered.told() if made.laddered is not None else ()
+    return [*lines, *(f"    ladder       {text}" for text in steps)]
 
 
 def family_calls(made):
