@@ -182,6 +182,7 @@ def test_threads_share_loops_of_all_sizes(name, monkeypatch):
     """However little they do: then they are cut into as many parts as there may be."""
     for constant in ("LEAST", "PART"):
         monkeypatch.setattr(parallel, constant, 1)
+    monkeypatch.setattr(parallel, "thread_count", lambda: 2)
     monkeypatch.setitem(PROGRAMS, name, SHARED[name])
     traced, arguments = of_program(name)
     shared, init = [], SizeFreeNest.__init__
@@ -207,9 +208,11 @@ def forgotten_nests():
         forget()
 
 
-def test_a_loop_of_any_size_is_one_part_where_it_does_little():
-    traced, arguments = of_program("complex")
-    program = SizedProgram(traced, of(2000, 2001, 2600, 2900, 2750))
+def test_a_loop_of_any_size_is_one_part_where_it_does_little(monkeypatch):
+    monkeypatch.setattr(parallel, "thread_count", lambda: 2)
+    traced, _ = of_program("complex")
+    with forgotten_nests():
+        program = SizedProgram(traced, of(2000, 2001, 2600, 2900, 2750))
     (part,) = [part for one in program.nests for part, *_ in one.parts]
     assert part.name == "part0" and f", {parallel.LEAST}\n" in program.nests[0].text()
 

@@ -3,8 +3,9 @@
 A new straight-line program of many equations runs as generated NumPy, written in a few milliseconds, and does so until
 its calls have taken a share of what XLA is estimated to need; so does any other that has been tried as NumPy, with its
 nests, and takes less than that. Then XLA, and native nests where there are none, are asked for on the thread that
-`jit(tier="background")` uses; both forms are timed there on copies of arguments, and the call that finds the faster one
-ready puts it in use.
+`jit(tier="background")` uses. Some calls are then answered by one form, and some by the other, each of which runs once
+and is timed; the faster has the others. Beside calls they could not be compared: each would wait for the other by
+several times what they take.
 """
 
 import contextvars
@@ -30,6 +31,8 @@ MANY = 40  # bound: equations from which a program does not wait for XLA
 LONGEST = 1 << 12  # bound: equations on arrays up to which one is written as NumPy meanwhile
 SHARE = 0.1  # bound: of the estimated seconds of a compilation, that calls take before it is asked for
 AT_ONCE = 0.3  # bound: of those, that one call takes in machine code that is not optimised, so as not to wait for it
+TURNS, FEW = 7, 3  # bound: calls by each of two forms, until the faster has the others; where XLA is far behind
+HOPELESS = 3.0  # bound: times as long that it takes then
 LARGE = 1 << 28  # bound: bytes of arguments up to which they are copied, for forms to be timed on
 WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled through XLA", "ready", "done"
 
@@ -100,11 +103,13 @@ class Deferred:
         self.estimate += LINE * sum(code.text.count("\n") for code in quick)
         self.seconds, self.calls, self.state, self.why = 0.0, 1, WAITS, None
         self.least, self.interim = math.inf, None  # seconds of the shortest call; what has plain Python answer others
-        self.leaves = self.program = self.faster = self.context = None
+        self.leaves = self.program = self.faster = self.context = self.trial = None
         self.unasked = [True]  # empty once a thread asks
 
     def __call__(self, *leaves):
         """The raw results of a call, MISS for other types."""
+        if self.state is READY and self.trial is not None:
+            return self.tried(leaves)
         self.pause()
         start = time.perf_counter()
         with isolation.calling():
@@ -117,6 +122,18 @@ class Deferred:
             self.take_over(leaves)
         elif self.is_due():
             self.ask(leaves)
+        return out
+
+    def tried(self, leaves):
+        """The raw results of a call by the form whose turn it is."""
+        if not self.version.fits([type_of(x) for x in leaves]):
+            return numpy_call.MISS
+        with isolation.calling():
+            out = self.trial(leaves)
+        if self.trial.ended():
+            self.version.times = self.trial.times()
+            self.faster = self.trial.forms[0] if backend_choice.is_ahead(self.version) else None
+            self.take_over(leaves)
         return out
 
     def pause(self):
@@ -202,8 +219,13 @@ class Deferred:
             return spinning.ndarrays(raw, program)
 
         xla()  # XLA prepares products when they first run
-        self.faster = backend_choice.faster_as_numpy(entry, version, leaves, xla)
         self.program = program
+        if version.endures:  # signals are heard where one form has the calls
+            self.faster = backend_choice.faster_as_numpy(entry, version, leaves, xla)
+            return
+        (first,) = clock.turns([xla], 1)
+        form = backend_choice.form_beside_xla(entry, version, leaves, first, self.least)
+        self.trial = None if form is None else Trial(form, program)
 
     # -- on the thread of a call -------------------------------------------------------------------
     def take_over(self, leaves):
@@ -237,6 +259,37 @@ class Deferred:
             return f"as generated NumPy for {self.calls} calls{others}, until {self.made()} beside the program"
         hot = ", in machine code that is not optimised yet" if self.quick else ""
         return f"as generated NumPy, {self.calls} calls so far{hot}{others}; {self.state}"
+
+
+class Trial:
+    """Some calls by generated NumPy, then as many by XLA: threads of the one are awake for a while after it, and would
+    have the other wait in each turn. spent: seconds of the calls of each."""
+
+    def __init__(self, run, program):
+        self.forms, self.program, self.spent = (run, self.through_xla), program, ([], [])
+
+    def __call__(self, leaves):
+        """The raw results of a call."""
+        k = int(len(self.spent[0]) >= TURNS)
+        start = time.perf_counter()
+        out = self.forms[k](*leaves)
+        self.spent[k].append(time.perf_counter() - start)
+        return out
+
+    def through_xla(self, *leaves):
+        with dispatch.wide():
+            raw = self.program(*leaves)
+        spinning.ndarrays(raw, self.program)  # waits for them
+        return raw
+
+    def ended(self):
+        """Whether it is known who is faster: soon where XLA takes several times as long."""
+        count = len(self.spent[1])
+        return count >= TURNS or count >= FEW and self.times()[1] > HOPELESS * self.times()[0]
+
+    def times(self):
+        """Seconds of each: the least, as others had to wait."""
+        return tuple(map(min, self.spent))
 
 
 def is_deferred(version):

@@ -13,6 +13,7 @@ some. Most of them are those of products of matrices, of sorting, and of straigh
 import contextlib
 import functools
 import logging
+import math
 import time
 
 import numpy as np
@@ -44,6 +45,7 @@ BETTER = 0.9  # bound: what a time may be off: nests for straight lines are take
 AHEAD = 0.9  # bound: and XLA: nothing is to be slower than NumPy because it was timed once
 # bound: bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 ROOM = 1 << 26
+FAR_BEHIND = 4  # bound: times as long as XLA that a form as NumPy may be expected to take, so that it is tried
 TURNS = 9  # bound: of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least; measured by benchmarks/tune.py
 LITTLE = 0.1  # bound: share of the time that is no matter, of what runs in native loops
@@ -153,22 +155,38 @@ def settle(entry, here, version, everything):
 
 def faster_as_numpy(entry, version, everything, xla):
     """Time both forms -> the one as NumPy where it is the faster, else None. xla(): a run of the other."""
-    arrays = everything if entry.numpy else host_arrays.as_ndarrays(everything)
     (first,) = turns([xla], 1)
-    if not entry.numpy and (first < HANDED or not host_arrays.are_plain(everything)):
+    run = form_beside_xla(entry, version, everything, first)
+    if run is None:
         return None
-    if not version.tried:
-        found = quickest(entry, version, arrays, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
-        if found is None:
-            return None
-        version.tried = found[0]
-    run = raw_form(entry, version)
     if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
     else:
         # of jax arrays calls come one after the other, and find XLA's threads awake
         version.times = turns([lambda: run(*everything), xla], TURNS, ready=int(not entry.numpy))
-    return None if AHEAD * version.times[0] > version.times[1] else run
+    return run if is_ahead(version) else None
+
+
+def is_ahead(version):
+    """Whether a version is faster as NumPy, of its times."""
+    ours, xla = version.times
+    return AHEAD * ours <= xla
+
+
+def form_beside_xla(entry, version, everything, first, known=math.inf):
+    """The form as NumPy that may be faster than XLA, which a run took `first` seconds; None where there is none.
+    known: seconds that a call as NumPy has taken, in one form or another."""
+    arrays = everything if entry.numpy else host_arrays.as_ndarrays(everything)
+    if not entry.numpy and (first < HANDED or not host_arrays.are_plain(everything)):
+        return None
+    if not version.tried:
+        # it may move four times as many bytes
+        most = math.inf if known <= FAR_BEHIND * first else BANDWIDTH * (FAR_BEHIND * first + 1e-3)
+        found = quickest(entry, version, arrays, most)
+        if found is None:
+            return None
+        version.tried = found[0]
+    return raw_form(entry, version)
 
 
 def tell_times(version, engine):
