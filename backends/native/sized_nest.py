@@ -149,6 +149,10 @@ class SizedNumbers:
         self.code.declared[function] = f"declare i64 @{function}(i64, i64)"
         return self.op(f"call i64 @{function}(i64 {x}, i64 {y})")
 
+    def some(self, count):
+        """Trips, or their work, of which there may be none at some sizes: then there is one part, that makes none."""
+        return self.extreme("llvm.smax.i64", count, 1)
+
     def ceil(self, x, y):
         above = self.op(f"sub i64 {self.op(f'add i64 {x}, {y}')}, 1")
         return self.op(f"sdiv i64 {above}, {y}")
@@ -160,7 +164,7 @@ class SizedNumbers:
         return f"%work{len(self.estimates) - 1}"
 
     def parts_of(self, count, total):
-        total = self.work(count, total)
+        total, count = self.some(self.work(count, total)), self.some(count)
         wanted = self.extreme("llvm.smax.i64", self.op(f"sdiv i64 {total}, {parallel.PART}"), parallel.FEW)
         wanted = self.extreme("llvm.smin.i64", self.extreme("llvm.smin.i64", wanted, parallel.MOST), count)
         much = self.op(f"icmp sge i64 {total}, {parallel.LEAST}")
@@ -168,7 +172,7 @@ class SizedNumbers:
         return self.ceil(count, size), size
 
     def stretches_of(self, count, total):
-        total = self.work(count, total)
+        total, count = self.some(self.work(count, total)), self.some(count)
         stretches = self.extreme("llvm.smin.i64", self.ceil(total, parallel.LONG), count)
         trips = self.ceil(count, stretches)
         return self.ceil(count, trips), trips, self.ceil(total, stretches)

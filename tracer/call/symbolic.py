@@ -111,7 +111,10 @@ class Symbolic:
         clock, steps = time.perf_counter, {}
 
         def call(*given):
-            sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
+            try:
+                sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
+            except IndexError:  # of fewer axes
+                return MISS
             if sizes in exact:
                 return MISS
             if nests is not None and nests.state is READY:

@@ -6,6 +6,8 @@ Captured loops leave such where they append under a test, or end early. The list
 begins again; where that cannot be, the trace is refused. Items that are arrays are lent (`lending.py`).
 """
 
+import gc
+
 import numpy as np
 
 from ...ir.core import Lit
@@ -31,7 +33,14 @@ from .builtins import check
 from .container_changes import GROWS as HINT
 from .lending import borrowed, lend
 from .rows import PLAIN
+from .series import Listed
 from .sized_calls import tell_items
+
+
+def is_gone_through(owner):
+    """Whether an iterator is on its way through a list, which takes items that come meanwhile: whoever holds one, a
+    `for`, an `enumerate`, a generator of the user's, it refers to the list."""
+    return any(type(x) in GOING for x in gc.get_referrers(owner))
 
 
 class GivenUp(CannotRoll):
@@ -49,6 +58,7 @@ class Uncounted(Poison):
     __getattr__ = __setattr__ = __dir__ = fail
 
 
+GOING = {type(iter([])), type(reversed([])), Listed}  # what goes through a list item by item
 KINDS = ("plain", "weak", "strong", "array")  # of leaves of items
 
 
@@ -303,10 +313,14 @@ class BoundedList:
             if self.choice in made.wanted or made.is_often(self.choice):
                 self.fill(contents(count))
                 return
-        reason = f"{self.name}, a list of which data decide how long it is, is used as a whole"
+        going = is_gone_through(self.owner)
+        what = "gets its items while they are gone through" if going else "is used as a whole"
+        reason = f"{self.name}, a list of which data decide how long it is, {what}"
         self.owner[:] = [Uncounted(reason, self.choice if self.choice is not None else ())]
         root = current_trace().root
         root.growing = {**root.growing, id(self.owner): (self, self)}
+        if going:
+            self.settled()
 
     def fill(self, length):
         """Give the list so many items."""

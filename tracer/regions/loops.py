@@ -182,6 +182,7 @@ class For(LoopCapture):
         super().__init__(body, site, number, named)
         self.items = series.begun(iterable, site.early)
         self.count = series.length(self.items)
+        self.lists = [(x, len(x)) for x in series.taken_from(self.items) if type(x) is list]
         # a list of numbers, and what stands for a function of Python's own: written out whatever comes of it
         self.lenient = isinstance(self.items, series.Listed) or internal(body.__code__)
 
@@ -196,10 +197,9 @@ class For(LoopCapture):
     def onward(self, k, written=0):
         """The trips from the k-th on."""
         while k < self.count:
-            if type(self.items) is series.Listed:
-                self.count = len(self.items.items)
-                if k >= self.count:
-                    break
+            self.count = series.length_now(self.items, self.lists, self.count)
+            if k >= self.count:
+                break
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
                 if kept:

@@ -71,6 +71,8 @@ class Listed:
     first: the number of the first item of that spec; `xs = [0.0]` may be of another than what was appended.
     """
 
+    __slots__ = ("columns", "first", "items")  # so that it is what refers to the list
+
     def __init__(self, items, columns, first=0):
         self.items, self.first, self.columns = items, first, [(column_of(s, column), s) for s, column in columns]
 
@@ -233,6 +235,16 @@ def length(x):
     if type(x) is BoundedArray:
         return x.shape[0] if isinstance(x.shape[0], int) else None
     return None if isinstance(x, TracedRange) else len(x.items if type(x) is Listed else x)
+
+
+def length_now(x, lists, before):
+    """The same while a loop goes through it, which has changed lists that it is made of: lists has each of these, and
+    how long it was; before: what it came to then."""
+    if all(len(found) == n for found, n in lists):
+        return before
+    if type(x) in (Listed, Zipped, MappedSeries):
+        return length(x)
+    raise CannotRoll(message("a list that a loop goes through in another order gets longer or shorter in it", locate()))
 
 
 def item(x, k):
