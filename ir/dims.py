@@ -37,7 +37,7 @@ class Dim:
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number it is for numbers of the names; ArithmeticError where that is not whole."""
-        total = sum((c * math.prod(_value(u, sizes) for u in m) for m, c in self.terms.items()), Fraction(0))
+        total = _total(self, sizes)
         if total.denominator != 1:
             raise ArithmeticError(f"{self} is not whole for {dict(sizes)}")
         return int(total)
@@ -219,9 +219,25 @@ def fit(values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | in
     )
     for basis in bases:
         found = _solved([*basis, Dim.of(1)], values, samples)
-        if found is not None:
+        if found is not None and (len(names) == 1 or _is_whole_throughout(found, samples)):
             return found
     return _divided(symbols, values, samples)
+
+
+def _is_whole_throughout(found: Dim, samples: Sequence[Mapping[str, int]]) -> bool:
+    """Whether a combination of several names is a whole number wherever each name leaves the remainder that it leaves
+    in all samples, as calls are asked: (m - n)/2 of samples that all differ by even numbers may be (m - n + 1)//2. Of a
+    product the whole share is a fact of its own, where an array is given that many rows."""
+    if all(c.denominator == 1 for c in found.terms.values()) or any(len(m) > 1 for m in found.terms):
+        return True
+    first = samples[0]
+    steps = {name: math.gcd(*(s[name] - first[name] for s in samples)) for name in first}
+    corners = itertools.product(*([(name, first[name] + k * step) for k in range(2)] for name, step in steps.items()))
+    return all(_total(found, dict(at)).denominator == 1 for at in corners)
+
+
+def _total(found: Dim, sizes: Mapping[str, int]) -> Fraction:
+    return sum((c * math.prod(_value(u, sizes) for u in m) for m, c in found.terms.items()), Fraction(0))
 
 
 def _divided(symbols: Sequence[Dim], values: Sequence[int], samples: Sequence[Mapping[str, int]]) -> Dim | None:

@@ -14,14 +14,19 @@ import numpy as np
 from wengert import jit
 
 HEADS = (
-    "for u in q:", "for u in q:", "for k, u in enumerate(q):", "for u, w in zip(q, range(9)):", "for u in iter(q):", "for u in (v * 1 for v in q):",
-    "for u in reversed(q):", "for u in p:", "for u in h.q:", "for u in [*q]:",
+    "for u in q:", "for u in q:", "for k, u in enumerate(q):", "for u, w in zip(q, range(9)):", "for u in iter(q):",
+    "for u in (v * 1 for v in q):",
+    "for u in reversed(q):",
+    "for u in p:", "for u in h.q:", "for u in [*q]:",
 )  # fmt: skip
 TESTS = ("x[k] > u", "x[k] > n", "x[k] > 0.5", "x[(n + k) % 4] > s", "s < x[k]", "k < n")
-CHANGES = ("q.append(k)", "q.append(x[k])", "q += [k, n]", "q.extend([x[k]])", "put(q, k)", "q.pop()", "q.insert(0, k)", "h.q.append(k)", "p.append(n)")
+CHANGES = (
+    "q.append(k)", "q.append(x[k])", "q += [k, n]", "q.extend([x[k]])", "put(q, k)", "q.pop()", "q.insert(0, k)", "h.q.append(k)", "p.append(n)",
+)  # fmt: skip
 BLOCKS = (
-    "for k in range(4):\n    if {t}: {c}", "for k in range(4):\n    if {t}: {c}", "k = n % 4\nif {t}: {c}", "k = 0\nwhile k < 3 and {t}:\n    {c}\n    k += 1",
-    "q.extend(x[x > n])", "for k in np.flatnonzero(x > n): q.append(k)", "q += [v for v in x if v > n]", "k = n % 4\n{c}",
+    "for k in range(4):\n    if {t}: {c}", "for k in range(4):\n    if {t}: {c}", "k = n % 4\nif {t}: {c}",
+    "k = 0\nwhile k < 3 and {t}:\n    {c}\n    k += 1", "q.extend(x[x > n])",
+    "for k in np.flatnonzero(x > n): q.append(k)", "q += [v for v in x if v > n]", "k = n % 4\n{c}",
     "for k in range(4):\n    if {t}: {c}\n    else: s = s + x[k]",
 )  # fmt: skip
 RESULTS = ("n, len(q), s", "n, s, sum(q)", "n, q", "n, len(p), np.array(q).sum()")

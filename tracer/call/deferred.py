@@ -225,7 +225,7 @@ class Deferred:
             return
         (first,) = clock.turns([xla], 1)
         form = backend_choice.form_beside_xla(entry, version, leaves, first, self.least)
-        self.trial = None if form is None else Trial(form, program)
+        self.trial = None if form is None else EngineTrial(form, program)
 
     # -- on the thread of a call -------------------------------------------------------------------
     def take_over(self, leaves):
@@ -261,7 +261,7 @@ class Deferred:
         return f"as generated NumPy, {self.calls} calls so far{hot}{others}; {self.state}"
 
 
-class Trial:
+class EngineTrial:
     """Some calls by generated NumPy, then as many by XLA: threads of the one are awake for a while after it, and would
     have the other wait in each turn. spent: seconds of the calls of each."""
 

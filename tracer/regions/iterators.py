@@ -14,7 +14,7 @@ from ..extents import numbers
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.outermost import trips_by_value
 from .builtins import REPLACED
-from .series import Product, Scanned, TracedRange, as_listed, count_of, length, rollable
+from .series import Listed, Product, Scanned, TracedRange, as_listed, count_of, length, rollable
 from .stand_ins import Chain, Endless, Islice, MappedSeries, Pairwise, Reversed, Zipped, iterators_within
 
 
@@ -61,7 +61,7 @@ def enumerate_(iterable, start=0):
         return builtins.enumerate(iterable, start)
     if length(part) is None:
         return Zipped((TracedRange(start, start + numbers.traced(count_of(part)), 1), part), None)
-    if length(part) == math.inf:
+    if length(part) == math.inf or type(part) is Listed and type(part.items) is list:  # which may get longer
         return Zipped((Endless((start, 1), None), part), builtins.enumerate(iterable, start))
     count = builtins.range(start, start + length(part))
     return Zipped((count, part), builtins.enumerate(iterable, start))

@@ -194,11 +194,15 @@ class For(LoopCapture):
             return self.rolled(0, 1, operand(series.count_of(self.items)))
         return self.onward(0)
 
+    def count_now(self):
+        """How many trips there are, which the trips so far may have changed."""
+        self.count = series.length_now(self.items, self.lists, self.count)
+        return self.count
+
     def onward(self, k, written=0):
         """The trips from the k-th on."""
         while k < self.count:
-            self.count = series.length_now(self.items, self.lists, self.count)
-            if k >= self.count:
+            if k >= self.count_now():
                 break
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
@@ -286,7 +290,7 @@ class For(LoopCapture):
     def trips_from(self, k, text):
         build, most = current_trace().build, series.LIMIT if text is None else written_at_most()
         most += len(build.eqns)
-        while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
+        while k < self.count_now():
             k += 1
             yield functools.partial(self.trip, k - 1)
             if len(build.eqns) > most or any(r.type.size > VAST for e in build.eqns[-1:] for r in e.results):

@@ -237,7 +237,7 @@ def arange(*bounds, dtype=None, **options):
     plain = [plain_sizes(b) for b in bounds]
     if options or not all(type(b) is int for b in plain) or len(plain) > 3:
         return np.arange(*[plain_sizes(b, "np.arange") for b in bounds], dtype=dtype, **options)
-    steps = range(*plain)
+    steps = SizedRange(*bounds).shown()
     found = cast_to(counted((len(steps),)), checked(np.dtype(int if dtype is None else dtype)))
     for name, k in (("mul", steps.step), ("add", steps.start)):
         if k != (name == "mul"):
@@ -247,8 +247,8 @@ def arange(*bounds, dtype=None, **options):
 
 @takes(np.tri)
 def tri(N, M=None, k=0, dtype=float):
-    rows, columns, k = max(plain_sizes(N), 0), max(plain_sizes(N if M is None else M), 0), plain_sizes(k)
-    return fresh(cast_to(lower_triangle((rows, columns), k), checked(np.dtype(dtype))))
+    both = [len(SizedRange(x).shown()) for x in (N, N if M is None else M)]
+    return fresh(cast_to(lower_triangle(tuple(both), plain_sizes(k)), checked(np.dtype(dtype))))
 
 
 @takes(np.eye)

@@ -362,27 +362,27 @@ class SizedRange:
     """range() of Sizes: a captured loop goes over `plain`; whoever goes over it item by item is told of."""
 
     def __init__(self, *bounds):
-        self.bounds, self.plain = bounds, range(*[b.number if type(b) is Size else b for b in bounds])
+        self.bounds, self.ends = bounds, (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        self.plain = range(*[b.number if type(b) is Size else b for b in bounds])
 
     def unseen(self):
         """The range, for what goes over its items unseen."""
-        for b in self.bounds:
-            if type(b) is Size:
-                b.pinned("the bound of a range that is gone through item by item")
+        plain_sizes(self.bounds, "the bound of a range that is gone through item by item")
         return self.plain
 
     def shown(self):
-        """The range, for a captured loop, in which it shows."""
-        for b in self.bounds:
-            plain_sizes(b)
+        """The range, for a captured loop, in which it shows, as does whether it has items."""
+        plain_sizes((self.bounds, self.has_items()))
         return self.plain
+
+    has_items = lambda self: self.ends[0] < self.ends[1] if self.ends[2] > 0 else self.ends[1] < self.ends[0]
 
     def count(self):
         """How many items it has, as user code holds that."""
-        start, stop, step = (0, self.bounds[0], 1) if len(self.bounds) == 1 else (*self.bounds, 1)[:3]
+        start, stop, step = self.ends
         if type(step) is not int or step < 1:
             return len(self.unseen())
-        return (stop - start + (step - 1)) // step if start <= stop else 0
+        return (stop - start + (step - 1)) // step if self.has_items() else 0
 
     def __iter__(self):
         yield from self.unseen()  # told when the first item is asked for

@@ -70,7 +70,7 @@ def test_plain_calls_pay_for_xla(monkeypatch):
 def test_calls_tell_which_form_is_faster(monkeypatch, spent, numpy):
     """Some calls by one, then some by the other; the least of each counts, but for what is alike."""
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
-    monkeypatch.setattr(deferred.Trial, "times", lambda trial: spent)
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: spent)
     f, a, b = jit(Counter.step), Counter(), Counter()
     for n in range(12 + 2 * deferred.TURNS):
         agree(f(b, 0.5), Counter.step(a, 0.5))

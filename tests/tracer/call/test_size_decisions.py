@@ -5,10 +5,11 @@ import random
 
 import numpy as np
 import pytest
+from compare import agree
 from draws import apart, attempt, function
 
-from wengert import jit
-from wengert.tracer.call import symbolic
+from wengert import grad, jit
+from wengert.tracer.call import families, symbolic
 
 LENGTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 19, 20, 21, 22, 24, 27, 30, 36, 1, 0]
 HEAD = """\
@@ -291,3 +292,49 @@ def test_there_are_programs_of_symbolic_sizes(shapes, k, expression, fact, happe
     assert happened["symbolic"] >= 1
     facts = [t for e in g.compiled.entries.values() for w in e.worlds if w.sizing for s in w.sizing.families for t in s.family.told_facts()]
     assert not fact or any(fact in text for text in facts), facts
+
+
+def empty_ranges(x, y):
+    z = np.zeros(len(x) + len(y))
+    for i in range(len(y) + 3, len(x)):
+        z[i] = x[i] * 2
+    for i in range(len(x) - 4, len(y), -1):
+        z[i] += i
+    return z, np.arange(len(y) + 3, len(x)) * 2.0
+
+
+def by_twos(x, y):
+    z, n, m = np.zeros(2 * len(x) + 2 * len(y) + 4), len(x), len(y)
+    if n - m < 0:
+        for i in range(n - m, 0, 2):
+            z[i] = i * 2
+    if m // 3 < n - m:
+        z[0] += x[m // 3 : n - m].sum()
+    if 0 < n * 2 - m:
+        for i in range(0, n * 2 - m):
+            z[i] += x[i % n]
+    return z
+
+
+FIRST = [(9, 2), (30, 5), (20, 3), (40, 11), (25, 7)], [(6, 9), (9, 20), (12, 30), (8, 17), (5, 5)], [(24, 36), (3, 17), (38, 19)]
+
+
+@pytest.mark.parametrize("loops", [empty_ranges, by_twos])
+@pytest.mark.parametrize("sizes", FIRST)
+def test_ranges_between_two_sizes(loops, sizes, learning, monkeypatch):
+    """Whether a range has items is a fact; how many it has in steps of two is not what some differences say."""
+    monkeypatch.setattr(families, "TIMES", 0.0)
+    monkeypatch.setattr(families, "CALM", 0.0)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)
+    f = jit(loops)
+    for n, m in [*sizes, *sizes, *((n, m) for n in range(2, 24, 3) for m in range(2, 42, 3)), (35, 36), (29, 38), (7, 3), (8, 3)]:
+        agree(f(np.arange(1.0, n + 1), np.ones(m)), loops(np.arange(1.0, n + 1), np.ones(m)))
+
+
+def test_arrays_of_fewer_axes_are_others(learning, monkeypatch):
+    """A program of all sizes asks for axes that they have not."""
+    monkeypatch.setattr(families, "TIMES", 0.0)
+    for square in (grad(lambda x: np.sum(x**2)), lambda x: np.sum(x**2) * 1.0):
+        made = jit(square)
+        for x in (np.ones(3), np.ones(4), np.ones(5), np.ones(6), np.array(2.0), np.ones((2, 2)), np.ones(7)):
+            agree(made(x), jit(square, dynamic=False)(x.copy()))
