@@ -15,7 +15,6 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import cast_to, counted, filled
-from ..common.errors import UnsupportedError
 from ..common.frames import internal
 from ..guards.reliance import of_user
 from ..guards.state import TRANSPARENT
@@ -28,6 +27,7 @@ from ..values.asked import Met, asking
 from ..values.promote import checked
 from ..values.sized_shapes import sized_shape
 from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made, tell_numbers
+from .builtins import REPLACED
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes
 # that hold what they are given, or ask it by its methods
@@ -209,7 +209,7 @@ def int_of(x=0, /):
 @takes(range)
 def range_of(*bounds):
     if any(isinstance(b, Traced) and type(b) is not Size for b in bounds):
-        raise UnsupportedError("a range between a size and a number that data decide is not captured for all sizes")
+        return REPLACED[range](*plain_sizes(bounds))
     if len(bounds) == 3:
         tell_numbers(bounds[2], [])  # which may be zero
     return SizedRange(*bounds)

@@ -338,3 +338,26 @@ def test_arrays_of_fewer_axes_are_others(learning, monkeypatch):
         made = jit(square)
         for x in (np.ones(3), np.ones(4), np.ones(5), np.ones(6), np.array(2.0), np.ones((2, 2)), np.ones(7)):
             agree(made(x), jit(square, dynamic=False)(x.copy()))
+
+
+def triangle(x, y):
+    s, z = 0.0, np.zeros(len(x) + len(y))
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            s += abs(x[i] - x[j])
+        for j in range(len(x) - 1, i, -1):
+            s = s * 0.5 + x[j]
+        for j in range(i, len(y), 2):
+            z[j] += y[j]
+        for j in range(max(0, i - 2), min(len(y), i + 3)):
+            z[i] += y[j]
+    return s, z
+
+
+def test_ranges_between_a_size_and_the_counter_of_a_loop(learning, monkeypatch):
+    monkeypatch.setattr(families, "TIMES", 0.0)
+    monkeypatch.setattr(symbolic, "LEAST_COST", 1e9)
+    f, sizes = jit(triangle), [(9, 20), (30, 50), (20, 33), (40, 41), (25, 47)]
+    for n, m in [*sizes, *sizes, (12, 4), (35, 11), (40, 20), (8, 6), (24, 24), (31, 32), (2, 40)]:
+        agree(f(np.arange(1.0, n + 1), np.ones(m)), triangle(np.arange(1.0, n + 1), np.ones(m)))
+    assert any(made.free is not None for e in f.compiled.entries.values() for w in e.worlds if w.sizing for made in w.sizing.families)
