@@ -210,7 +210,7 @@ def tally(here, types):
     if shape is None:
         shape = here.shapes[types] = ShapeTally(types)
         if len(here.shapes) > KEPT:
-            del here.shapes[next(iter(here.shapes))]
+            here.sizing.forgotten += sum(here.shapes.pop(next(iter(here.shapes))).by.values())
     return shape
 
 

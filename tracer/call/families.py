@@ -45,6 +45,7 @@ class Sizing:
         self.families, self.spent, self.failed, self.why = [], 0.0, 0, None
         self.search = None  # for a family, that calls share
         self.times = TIMES if next(loop_trip_counts(func), None) else CALM * TIMES
+        self.forgotten = 0  # calls of shapes that are not remembered any more
         self.plain = {}  # version -> what `expected_in_plain` says of its program
         self.longest = 0.0  # seconds of the longest call that no program answered
 

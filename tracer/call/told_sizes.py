@@ -22,6 +22,8 @@ def size_lines(entry, here):
         calls = sum(s.by[who] for s in theirs)
         which = spans([s.types for s in theirs], names, known)
         lines.append(f"    answered     {several(calls, 'call')} of {several(len(theirs), 'shape')} by {who}: {which}")
+    if sizing is not None and sizing.forgotten:
+        lines.append(f"    answered     {several(sizing.forgotten, 'call')} of shapes before these")
     for made in families:
         lines += [f"    symbolic     {text}" for text in made.family.texts()]
         lines.append(f"    answered     {family_calls(made)}")

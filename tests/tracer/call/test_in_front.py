@@ -116,3 +116,12 @@ def test_other_dtypes_and_jax_arrays_are_others(answered):
     x = np.arange(9, dtype=np.float32)
     agree(f(x.copy(), 3.0), scaled(x.copy(), 3.0))
     assert not answered
+
+
+def test_calls_of_shapes_that_are_forgotten_are_told(monkeypatch):
+    monkeypatch.setattr(dynamic, "KEPT", 3)
+    f = jit(scaled)
+    met(f, [5, *range(10, 20)], 2)
+    text = str(f.explain())
+    told = [int(line.split()[1]) for line in text.splitlines() if line.strip().startswith("answered")]
+    assert sum(told) == 20 and "calls of shapes before these" in text
