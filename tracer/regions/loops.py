@@ -201,9 +201,7 @@ class For(LoopCapture):
 
     def onward(self, k, written=0):
         """The trips from the k-th on."""
-        while k < self.count:
-            if k >= self.count_now():
-                break
+        while k < self.count_now():
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
                 if kept:

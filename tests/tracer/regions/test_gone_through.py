@@ -65,7 +65,27 @@ def shortened(x):
     return n, len(q)
 
 
-@pytest.mark.parametrize("function", [enumerated, many, summed, shortened])
+def behind_the_last(x):
+    q, n = list(range(20)), 0
+    for u in q:
+        n += 1
+        if u == 19:
+            q.append(5)
+    return n, len(q), x.sum()
+
+
+def behind_the_last_by_data(x):
+    q, n = list(range(20)), 0
+    for k, _ in enumerate(q):
+        n += 1
+        if k == 19:
+            for v in x:
+                if v > 0.7:
+                    q.append(3)
+    return n, len(q)
+
+
+@pytest.mark.parametrize("function", [enumerated, many, summed, shortened, behind_the_last, behind_the_last_by_data])
 def test_what_comes_meanwhile_is_gone_through(function):
     compiled = jit(function)
     for x in (np.array([1.5, 0.5, 2.5]), np.array([0.0, 0.5, 0.5]), np.array([3.5, 4.5, 1.0]), np.array([5.0, 2.5, 1.0])):
