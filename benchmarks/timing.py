@@ -6,6 +6,8 @@ import time
 from wengert.tracer.call.deferred import is_deferred
 from wengert.tracer.call.in_front import in_front
 
+AT_ONCE = 10  # calls, after which a shape that has no program is known to keep coming
+
 
 def interleave(contestants, seconds=2.0, rounds=40, least=40):
     """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all.
@@ -32,8 +34,6 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
                 f()
             times[name].append((time.perf_counter() - start) / n)
     return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
-
-AT_ONCE = 10  # calls, after which a shape that has no program is known to keep coming
 
 
 def settle(run, call, seconds=10.0):

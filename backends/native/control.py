@@ -27,72 +27,104 @@ INVARIANT = 2
 FEW = 8  # fact: trips of a loop that goes on as data decide up to which LLVM writes them out
 
 
-def emit_loop(region, eqn):
-    """The reps of a loop's results; carried arrays stay in one place."""
-    code, attrs = region.code, eqn.attrs
-    limit, invariants, state = groups(eqn.operands, **attrs)
-    body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
-    cells = dwellings(region, eqn, state)
-    fill_carried_cells(region, eqn, state, cells)
-    fixed = [hoisted_operand(region, x) for x in invariants]
-    bound = bound_of(limit, attrs)
-    end = None if bound is None else region.read(bound)
-    scalars = [k for k, x in enumerate(state) if x.type.shape == ()]
-    types = [llvm_type(state[k].type.dtype) for k in scalars]
+class LoopTrips:
+    """What a trip of a loop is: what it is given, whether it comes, and what it leaves. Carried arrays stay in one
+    place, which they are put into here.
 
-    def reps(func, t, values):
-        of = dict(zip(scalars, values))
-        known = region.nest.known
-        known.counter(func.params[0], bound)
-        for p, x in zip(func.params[1:], invariants):
+    few: how many there are at most, where LLVM may write them out; after: what is done behind each, if anything is.
+    """
+
+    def __init__(self, region, eqn):
+        self.region, self.eqn, nest = region, eqn, region.nest
+        limit, self.invariants, self.state = groups(eqn.operands, **eqn.attrs)
+        self.body, self.test = nest.fresh(eqn.attrs["body"]), eqn.attrs["test"] and nest.fresh(eqn.attrs["test"])
+        self.cells = dwellings(region, eqn, self.state)
+        fill_carried_cells(region, eqn, self.state, self.cells)
+        self.fixed = [hoisted_operand(region, x) for x in self.invariants]
+        self.bound = bound_of(limit, eqn.attrs)
+        self.end = None if self.bound is None else region.read(self.bound)
+        self.scalars = [k for k, x in enumerate(self.state) if x.type.shape == ()]
+        self.types = [llvm_type(self.state[k].type.dtype) for k in self.scalars]
+        self.few, self.after = few_trips(region, self.body, self.test, self.invariants, self.state), None
+
+    def start(self):
+        """The carried numbers before the first."""
+        return [self.region.element(self.region.read(self.state[k]), ()) for k in self.scalars]
+
+    def last_count(self):
+        """How many there are."""
+        return self.region.element(self.end, ())
+
+    def reps(self, func, t, values):
+        of, known = dict(zip(self.scalars, values)), self.region.nest.known
+        known.counter(func.params[0], self.bound)
+        for p, x in zip(func.params[1:], self.invariants):
             known.same(p, x)
-        carried = [Register(x.type, of[k]) if k in of else Memory(x.type, cells[k]) for k, x in enumerate(state)]
-        return [Register(COUNTER, t), *fixed, *carried]
+        return [Register(COUNTER, t), *self.fixed, *self.carried(self.state, of)]
 
-    def goes(t, *values):
-        last = few if end is None else region.element(end, ())
+    def carried(self, xs, of):
+        """The reps of what is carried. of: {position: register} of numbers."""
+        return [Register(x.type, of[k]) if k in of else Memory(x.type, self.cells[k]) for k, x in enumerate(xs)]
+
+    def goes(self, t, *values):
+        """Whether trip t comes."""
+        region, code = self.region, self.region.code
+        last = self.few if self.end is None else self.last_count()
         go = None if last is None else code.op(f"icmp slt i64 {t}, {last}")
-        if test is None:
+        if self.test is None:
             return go
-        status = status_asked(region, eqn, test)
-        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}, status=status).run()[0], ())
+        status = status_asked(region, self.eqn, self.test)
+        asked = lambda: region.inner(self.test, self.reps(self.test, t, values), {}, status=status).run()[0]
+        ask = lambda: region.element(asked(), ())
         return ask() if go is None else code.both(go, ask)
 
-    def step(t, *values, block=None):
+    def step(self, t, *values, block=None):
+        """The carried numbers behind trip t."""
+        region = self.region
         region.nest.depth += 1
-        out = region.inner(body, reps(body, t, values), cells, block, status_within(region, eqn, body)).run()
+        status = status_within(region, self.eqn, self.body)
+        out = region.inner(self.body, self.reps(self.body, t, values), self.cells, block, status).run()
         region.nest.depth -= 1
-        found = [region.element(out[k], ()) for k in scalars]
-        if each:
-            hearing.after(cost)
+        found = [region.element(out[k], ()) for k in self.scalars]
+        if self.after is not None:
+            self.after()
         return found
 
-    few = few_trips(region, body, test, invariants, state)
+    def results(self, last):
+        """The reps of the loop's results, from the numbers behind the last."""
+        for cell in self.cells.values():
+            cell.written()
+        return self.carried(self.eqn.results, dict(zip(self.scalars, last, strict=True)))
+
+
+def emit_loop(region, eqn):
+    """The reps of a loop's results."""
+    made = LoopTrips(region, eqn)
     region.flush()
-    plan = blocks(body, len(state)) if region.strips(attrs) else None
-    start = [region.element(region.read(state[k]), ()) for k in scalars]
-    hearing = region.nest.hearing if decide("whether a signal has come", asks(attrs)) else None
+    return made.results(in_best_order(region, made))
+
+
+def in_best_order(region, made):
+    """Emit LoopTrips in the order that is fastest, of those that leave the same -> the numbers behind the last."""
+    code, eqn, body = region.code, made.eqn, made.body
+    plan = blocks(body, len(made.state)) if region.strips(eqn.attrs) else None
+    start = made.start()
+    hearing = region.nest.hearing if decide("whether a signal has come", asks(eqn.attrs)) else None
     cost = max(work(body, region.nest.PARTS), 1)
-    # it may become vectors: it asks between stretches of trips
-    inner = test is None and not any(True for _ in loops_in(body))
-    each = False  # trips that threads share do not ask
-    at_once = region.spread(eqn, body, bound, invariants, start, step) if plan is None else None
-    if plan is None and at_once is None and region.strips(attrs):
-        plan = swept(body, attrs)
-    each = hearing is not None and plan is None and not inner
-    if at_once is not None:
-        last = at_once
-    elif plan is not None:
-        last = by_blocks(region, *plan, eqn, hearing, start, goes, step)
-    elif hearing is not None and inner:
+    if plan is None:
+        last = region.spread(eqn, body, made.bound, made.invariants, start, made.step)
+        if last is not None:
+            return last
+        plan = swept(body, eqn.attrs) if region.strips(eqn.attrs) else None
+    if plan is not None:
+        return by_blocks(region, *plan, eqn, hearing, start, made.goes, made.step)
+    if hearing is not None and made.test is None and not any(True for _ in loops_in(body)):
+        # it may become vectors: it asks between stretches of trips
         stretch = region.trips_of(hearing.period, cost)
-        last = by_stretches(code, hearing, cost, stretch, types, start, region.element(end, ()), step)
-    else:
-        last = code.loop(types, start, goes, step, written_out=few is not None)
-    for cell in cells.values():
-        cell.written()
-    of = dict(zip(scalars, last, strict=True))
-    return [Register(r.type, of[k]) if k in of else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+        return by_stretches(code, hearing, cost, stretch, made.types, start, made.last_count(), made.step)
+    if hearing is not None:
+        made.after = functools.partial(hearing.after, cost)
+    return code.loop(made.types, start, made.goes, made.step, written_out=made.few is not None)
 
 
 def bound_of(limit, attrs):

@@ -87,20 +87,20 @@ def fixed_parts(nest):
     return nest.buffers, kinds, scratched, nest.long, nest.constants, code.declared, code.defined, parts
 
 
-def stretches_of_lines(nest):
+def segments(nest):
     """The lines of a nest: what stands at its beginning, the others, and both of each part that threads share."""
     return [nest.code.head, nest.code.spelled(), *(lines for p in nest.parts for lines in (p.head, p.spelled()))]
 
 
 def loop_total(found, fitted):
-    """The work of a loop, from its trips and its work at each sample."""
+    """The work of a loop, from its trips and its work at each sample: where it is no expression of the sizes, as many
+    times its trips as it is of each, or the most of it."""
     counts, totals = map(tuple, zip(*found, strict=True))
-    each = fitted(tuple(-(-t // n) for n, t in found))
-    count = fitted(counts)
     total = fitted(totals)
-    if total is None and each is not None and count is not None:
-        total = each * count
-    return max(totals) if total is None else total
+    if total is not None:
+        return total
+    count, each = fitted(counts), fitted(tuple(-(-t // n) for n, t in found))
+    return max(totals) if count is None or each is None else each * count
 
 
 def size_numbers(nest):
@@ -117,7 +117,7 @@ class SizeFreeNest:
         self.decisions, fitted = self.nest.decisions, fitted_to(samples)
         if any(fixed_parts(n) != fixed_parts(self.nest) for n in nests):
             raise Unalike("a loop takes other memory at one size than at another")
-        texts = zip(*map(stretches_of_lines, nests), strict=True)
+        texts = zip(*map(segments, nests), strict=True)
         self.head, self.lines, *parts = [unified_lines(lines, fitted) for lines in texts]
         self.parts = list(zip(self.nest.parts, parts[::2], parts[1::2], strict=True))
         rows = [size_numbers(n) for n in nests]
@@ -137,7 +137,7 @@ class SizeFreeNest:
             raise Unalike("what is taken for granted does not hold at the samples")
 
     def all_lines(self):
-        """Those of parts too, in the order of `stretches_of_lines`."""
+        """Those of parts too, in the order of `segments`."""
         return [*self.head, *self.lines, *(line for _, *both in self.parts for lines in both for line in lines)]
 
     def ranges(self, samples):
@@ -215,7 +215,7 @@ class SizeFreeNest:
 
     def is_at(self, nest, sizes):
         """Whether the text and the numbers of a nest are those of this one at some sizes."""
-        lines, others = self.all_lines(), [line for lines in stretches_of_lines(nest) for line in lines]
+        lines, others = self.all_lines(), [line for lines in segments(nest) for line in lines]
         found = size_numbers(nest)
         try:
             return (

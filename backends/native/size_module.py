@@ -52,50 +52,67 @@ def hinted(texts, loops, hints, adding):
     return out
 
 
-def module_text(one, lines, forms):
-    """Of a SizeFreeNest; lines: whether its machine code names the user's; forms: whether it may have two."""
-    nest, sizes = one.nest, {name: f"%s{k}" for k, name in enumerate(one.names)}
-    metadata = DebugMetadata(nest.place) if lines and nest.place is not None else None
-    suffix = metadata.location if metadata is not None else lambda place: ""
-    hints, declared = Hints(), dict(nest.code.declared)
-    near, far = one.memory()
-    allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
-    allocated += handed_sizes(sizes) if one.parts else []
-    gives, hear = ("i1", ["i1 %hear"]) if nest.long else ("void", [])
-    params = [f"i64 {s}" for s in sizes.values()]
-    params += [f"ptr noalias %p{n}" for n in range(len(nest.buffers))]
-    params += [f"ptr noalias align 64 {name}" for name, _, _ in far]
-    given = ", ".join([*params, *hear])
+class SizedFunctions:
+    """The functions of a SizeFreeNest as text: of the nest itself, and of parts of loops that threads share.
 
-    def filled(head, lines, adding, form, work=()):
+    gives, given: what they give and take; far: scratch memory that is given; hints, declared: what they refer to.
+    """
+
+    def __init__(self, one, suffix):
+        self.one, self.suffix, nest = one, suffix, one.nest
+        self.sizes = {name: f"%s{k}" for k, name in enumerate(one.names)}
+        self.hints, self.declared = Hints(), dict(nest.code.declared)
+        near, self.far = one.memory()
+        self.allocated = [f"  {name} = alloca {memory_type(d)}, i64 {size}, align 64" for name, d, size in near]
+        self.allocated += handed_sizes(self.sizes) if one.parts else []
+        self.gives, hear = ("i1", ["i1 %hear"]) if nest.long else ("void", [])
+        params = [f"i64 {s}" for s in self.sizes.values()]
+        params += [f"ptr noalias %p{n}" for n in range(len(nest.buffers))]
+        params += [f"ptr noalias align 64 {name}" for name, _, _ in self.far]
+        self.given = ", ".join([*params, *hear])
+        self.loops, *self.part_loops = map(sized_loops, (one.lines, *(lines for _, _, lines in one.parts)))
+
+    def rows(self):
+        """The sizes of trips of loops that carry values."""
+        return [dim for loops in (self.loops, *self.part_loops) for dim, carries in loops.values() if carries]
+
+    def form(self, name, adding, part="part"):
+        """Texts of one form of all. adding: as `hinted` has it; part: what its parts are named for."""
+        head, found = self.filled(self.one.head, self.one.lines, self.loops, adding, part, self.one.work)
+        places = self.one.nest.code.places
+        body = [x if x.endswith(":") else x + self.suffix(p) for x, p in zip(found, places, strict=True)]
+        block = "\n".join(["entry:", *self.allocated, *head, *body])
+        texts = [f"define {self.gives} @{name}({self.given}) #0 {{\n{block}\n}}"]
+        for (made, head, lines), loops in zip(self.one.parts, self.part_loops, strict=True):
+            head, found = self.filled(head, lines, loops, adding, part)
+            texts.append(made.text(made.name.replace("part", part), [*loaded_sizes(self.sizes), *head], found))
+        return texts
+
+    def filled(self, head, lines, loops, adding, part, work=()):
         """(instructions that compute numbers of the sizes, and then the head; the lines) as text."""
-        computed = Computed(sizes, "d")
+        computed = Computed(self.sizes, "d")
         amounts = [f"  %work{k} = add i64 {computed.whole(total)}, 0" for k, total in enumerate(work)]
         texts = [filled_line(line, computed.slot) for line in lines]
         head = [filled_line(line, computed.slot) for line in head]
-        declared.update(computed.declared)
-        texts = [x.replace("@part", f"@{form}") for x in hinted(texts, sized_loops(lines), hints, adding)]
+        self.declared |= computed.declared
+        texts = [x.replace("@part", f"@{part}") for x in hinted(texts, loops, self.hints, adding)]
         return [*computed.lines, *amounts, *head], texts
 
-    def functions(name, adding, form="part"):
-        head, found = filled(one.head, one.lines, adding, form, one.work)
-        body = [x if x.endswith(":") else x + suffix(p) for x, p in zip(found, nest.code.places, strict=True)]
-        block = "\n".join(["entry:", *allocated, *head, *body])
-        yield f"define {gives} @{name}({given}) #0 {{\n{block}\n}}"
-        for part, head, lines in one.parts:
-            head, found = filled(head, lines, adding, form)
-            yield part.text(part.name.replace("part", form), [*loaded_sizes(sizes), *head], found)
 
-    rows = [dim for dim, carries in sized_loops(one.lines).values() if carries]
-    rows += [dim for _, _, lines in one.parts for dim, carries in sized_loops(lines).values() if carries]
+def module_text(one, lines, forms):
+    """Of a SizeFreeNest; lines: whether its machine code names the user's; forms: whether it may have two."""
+    nest = one.nest
+    metadata = DebugMetadata(nest.place) if lines and nest.place is not None else None
+    made = SizedFunctions(one, metadata.location if metadata is not None else lambda place: "")
+    rows = made.rows()
     if rows and forms and metadata is None and len(one.all_lines()) <= LONGEST:
-        texts = [*functions("nest.short", 1, "short"), *functions("nest.long", 0, "long")]
-        texts.append(chosen_form(sizes, gives, given, rows))
+        texts = [*made.form("nest.short", 1, "short"), *made.form("nest.long", 0, "long")]
+        texts.append(chosen_form(made.sizes, made.gives, made.given, rows))
     else:
-        texts = [*functions("nest", 2)]
-    declared |= {"llvm.smax.i64": "declare i64 @llvm.smax.i64(i64, i64)"}
+        texts = made.form("nest", 2)
+    declared = made.declared | {"llvm.smax.i64": "declare i64 @llvm.smax.i64(i64, i64)"}
     parts = [*nest.constants, *(declared[name] for name in sorted(declared)), *nest.code.defined.values()]
-    parts += [*texts, one.entry(far), *([HEARD] if nest.long else []), ATTRIBUTES, *hints.lines, ""]
+    parts += [*texts, one.entry(made.far), *([HEARD] if nest.long else []), ATTRIBUTES, *made.hints.lines, ""]
     text = "\n".join(parts)
     return text if metadata is None else metadata.module(text)
 

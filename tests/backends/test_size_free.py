@@ -1,7 +1,6 @@
 """Nests of symbolic sizes: one machine code agrees with NumPy at all sizes that it covers, stays within memory, and refuses the others."""
 
 import concurrent.futures
-import contextlib
 import copy
 import functools
 import importlib.util
@@ -10,11 +9,12 @@ import signal
 import numpy as np
 import pytest
 from compare import agree
+from random_shared import however_small
 from sized_nests import SizedProgram, checked_at, looked_at, refuse
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import legal, parallel, size_text
+from wengert.backends.native import parallel, size_text
 from wengert.backends.native.build import address
 from wengert.backends.native.legal import emitted
 from wengert.backends.native.size_free import SizeFreeNest
@@ -180,8 +180,6 @@ SHARED = {
 @pytest.mark.parametrize("name", SHARED)
 def test_threads_share_loops_of_all_sizes(name, monkeypatch):
     """However little they do: then they are cut into as many parts as there may be."""
-    for constant in ("LEAST", "PART"):
-        monkeypatch.setattr(parallel, constant, 1)
     monkeypatch.setattr(parallel, "thread_count", lambda: 2)
     monkeypatch.setitem(PROGRAMS, name, SHARED[name])
     traced, arguments = of_program(name)
@@ -192,27 +190,15 @@ def test_threads_share_loops_of_all_sizes(name, monkeypatch):
         shared.extend(one.parts)
 
     monkeypatch.setattr(SizeFreeNest, "__init__", counted)
-    with forgotten_nests():
+    with however_small():
         assert checked_at(lambda sizes: traced(*sizes.items()), of(*SIZES), of(8, 9, 37, 64), arguments) == "ran"
     assert shared
-
-
-@contextlib.contextmanager
-def forgotten_nests():
-    """Around the change of a constant: nests are made anew."""
-    forget = lambda: [f.cache_clear() for f in (legal.made, legal.emitted)]
-    forget()
-    try:
-        yield
-    finally:
-        forget()
 
 
 def test_a_loop_of_any_size_is_one_part_where_it_does_little(monkeypatch):
     monkeypatch.setattr(parallel, "thread_count", lambda: 2)
     traced, _ = of_program("complex")
-    with forgotten_nests():
-        program = SizedProgram(traced, of(2000, 2001, 2600, 2900, 2750))
+    program = SizedProgram(traced, of(2000, 2001, 2600, 2900, 2750))
     (part,) = [part for one in program.nests for part, *_ in one.parts]
     assert part.name == "part0" and f", {parallel.LEAST}\n" in program.nests[0].text()
 

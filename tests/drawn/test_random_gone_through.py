@@ -1,8 +1,5 @@
 """Programs that go through a list while it gets longer or shorter as data decide, drawn at random."""
 
-import warnings
-
-import numpy as np
 import pytest
 from random_gone_through import run
 
@@ -11,5 +8,5 @@ pytestmark = pytest.mark.usefixtures("falling_back")
 
 @pytest.mark.parametrize("first", [0, 10, 20])
 def test_lists_that_are_gone_through_grow_as_in_python(first):
-    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        assert [found for seed in range(first, first + 10) if (found := run(seed)) is not None] == []
+    found = [run(seed) for seed in range(first, first + 10)]
+    assert [f"{f.why}\n{f.text}" for f in found if f.verdict != "agree"] == []

@@ -5,11 +5,10 @@
 Each is called with several arrays and compared with plain Python, twice each.
 """
 
-import linecache
 import random
-import warnings
 
 import numpy as np
+from draws import Found, apart, attempt, function, print_seeds
 
 from wengert import jit
 
@@ -32,6 +31,10 @@ BLOCKS = (
 RESULTS = ("n, len(q), s", "n, s, sum(q)", "n, q", "n, len(p), np.array(q).sum()")
 
 
+HEAD = """\
+import numpy as np
+
+
 class Held:
     def __init__(self, q):
         self.q = q
@@ -39,6 +42,9 @@ class Held:
 
 def put(q, x):
     q.append(x)
+
+
+"""
 
 
 def text_of(seed):
@@ -51,48 +57,23 @@ def text_of(seed):
     lines += [r.choice(HEADS), *("    " + line for line in inner)]
     if r.random() < 0.3:
         lines += [r.choice(HEADS[:3]), "    s = s + u * 0.1"]
-    return "def f(x):\n" + "".join(f"    {line}\n" for line in [*lines, f"return {r.choice(RESULTS)}"])
+    return HEAD + "def f(x):\n" + "".join(f"    {line}\n" for line in [*lines, f"return {r.choice(RESULTS)}"])
 
 
-def function_of(text, name):
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space = {"np": np, "Held": Held, "put": put}
-    exec(compile(text, name, "exec"), space)
-    return space["f"]
-
-
-def outcome(f, x):
-    try:
-        return f(x)
-    except Exception as error:
-        return type(error)
-
-
-def same(a, b):
-    if isinstance(a, type) or isinstance(b, type):
-        return a is b
-    return all(np.shape(x) == np.shape(y) and np.allclose(x, y, 1e-9) for x, y in zip(a, b, strict=True))
-
-
-def run(seed):
-    """None where a program does as Python, else what is amiss."""
-    text = text_of(seed)
-    plain, compiled = function_of(text, f"<through {seed}>"), jit(function_of(text, f"<through {seed} compiled>"), whole=False)
+def run(seed, engine=None):
+    """What comes of a program's calls."""
+    text, verdict, why = text_of(seed), "agree", ""
+    plain, mine = function(text, f"through {seed}"), jit(function(text, f"through {seed} compiled"), whole=False)
     rng = np.random.default_rng(seed)
     for x in [*rng.normal(size=(5, 4)) * 2.0, np.arange(4.0), *rng.normal(size=(2, 4)) * 2.0]:
         for _ in range(2):
-            want, got = outcome(plain, x.copy()), outcome(compiled, x.copy())
-            if not same(got, want):
-                return f"at {x}: {got} for {want}\n{text}"
-    return None
+            found = apart(attempt(mine, (x.copy(),)), attempt(plain, (x.copy(),)), (x,))
+            if found.startswith("refused"):
+                verdict, _, why = found.partition(": ")
+            elif found:
+                return Found("different", f"at {x}: {found}", text)
+    return Found(verdict, why, text)
 
 
 if __name__ == "__main__":
-    import sys
-
-    warnings.simplefilter("ignore")
-    for seed in range(*map(int, sys.argv[1:3])):
-        with np.errstate(all="ignore"):
-            if (found := run(seed)) is not None:
-                print(seed, found, flush=True)
-    print("done")
+    print_seeds(run, HEAD)

@@ -31,6 +31,7 @@ from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
+from .deferred import copies
 from .entry import SignatureEntry
 from .fallback import left_to_python
 from .instead import UNANSWERED
@@ -128,7 +129,7 @@ class Background(SignatureEntry):
             warn_fallback(
                 f"{self.compiled.name} cannot be compiled, and its calls run as {self.answers_with}: {job.error}",
             )
-        ours = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves] if now is DATA else None
+        ours = copies(leaves) if now is DATA else None
         if now is HERE:
             mine = self.trace_here(job, leaves)
         isolation.waited()

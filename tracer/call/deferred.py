@@ -91,7 +91,16 @@ def may_wait_for_xla(entry, here, version, everything):
     asked = backend_choice.asked(compiled) is not None
     if special or asked or not backend_choice.eligible(entry, here, version, LONGEST):
         return False
-    return sum(getattr(x, "nbytes", 0) for x in everything) <= LARGE
+    return may_be_copied(everything)
+
+
+def may_be_copied(leaves):
+    """Whether arguments are so small that forms are timed on copies of them."""
+    return sum(getattr(x, "nbytes", 0) for x in leaves) <= LARGE
+
+
+def copies(leaves):
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
 
 
 class Deferred:
@@ -153,7 +162,7 @@ class Deferred:
         except IndexError:  # another thread asks
             return
         self.state = ASKED
-        self.leaves = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
+        self.leaves = copies(leaves)
         self.context = contextvars.copy_context()
         if not WORKER.ask(self):
             self.optimise()

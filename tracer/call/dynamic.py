@@ -29,9 +29,9 @@ from . import baseline
 from .deferred import WAY
 from .fallback import left_to_python
 from .families import SHORT, Generalising, Sizing
-from .in_front import PLAIN, UNSERVED, put_in_front, telling
+from .in_front import PLAIN, UNSERVED, put_in_front
 from .observed import asked_axes
-from .trace_costs import cost_of
+from .trace_costs import cost_of, telling
 
 OFTEN = 8  # bound: calls of a shape after which it is compiled, where that takes few seconds
 SHARE = 0.25  # bound: of the seconds that it takes, that these have taken

@@ -16,7 +16,7 @@ from ..common import events
 from ..program import backend_choice
 from ..program.numpy_call import MISS
 from ..program.size_free import SizeFree
-from .deferred import EQUATION, LARGE
+from .deferred import EQUATION, copies, may_be_copied
 from .laddered import timed
 from .worker import WORKER, paced
 
@@ -53,11 +53,11 @@ class FamilyNests:
         return self.state in (ASKED, READY)
 
     def ask(self, numpy, given):
-        if sum(getattr(x, "nbytes", 0) for x in given) > LARGE:
+        if not may_be_copied(given):
             self.state = DONE
             return
         self.state, self.numpy, self.context = ASKED, numpy, contextvars.copy_context()
-        self.given = [x.copy() if isinstance(x, np.ndarray) else x for x in given]
+        self.given = copies(given)
         if not WORKER.ask(self):
             self.state = WAITS
 

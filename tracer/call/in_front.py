@@ -12,7 +12,7 @@ import numpy as np
 
 from .contest import may_answer
 from .fallback import left_to_python
-from .trace_costs import cost_of
+from .trace_costs import cost_of, telling
 
 MOST = 4  # bound: shapes that the function in front asks for
 ONE_IN = 32  # bound: of so many calls one goes the long way
@@ -70,8 +70,3 @@ def fronted_shapes(here):
 def knows_shapes(here):
     """Whether the programs of a set say at once that a shape is another's, as those of jax do not."""
     return bool(here.straight) or all(v.engine for v in here.versions)
-
-
-def telling(here):
-    """The version that tells what one more takes to make: the last, but for those of all sizes, which cost little."""
-    return next((v for v in reversed(here.versions) if v.symbolic is None), here.versions[-1])

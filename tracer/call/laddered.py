@@ -9,8 +9,6 @@ calls of its sizes from then on where it was faster.
 import contextvars
 import time
 
-import numpy as np
-
 from ...backends.xla import dispatch, ladder
 from ...ir.amounts import in_time
 from ...ir.bounded import Limited
@@ -18,7 +16,7 @@ from ...ir.types import type_of
 from ..common import events
 from ..program import backend_choice
 from ..program.numpy_call import MISS
-from .deferred import EQUATION, LARGE
+from .deferred import EQUATION, copies, may_be_copied
 from .worker import WORKER, paced
 
 SHARE = 0.5  # bound: of the estimated seconds of a compilation, that calls of a step take before it is asked for
@@ -96,7 +94,7 @@ class Laddered:
         step.calls, step.seconds = step.calls + 1, step.seconds + seconds
         if step.state is WAITS and step.seconds >= SHARE * self.estimate:
             leaves = given[self.taken]
-            if sum(getattr(x, "nbytes", 0) for x in leaves) <= LARGE:
+            if may_be_copied(leaves):
                 step.state = ASKED
                 if not WORKER.ask(StepJob(self, step, sizes, given)):
                     step.state = WAITS
@@ -125,7 +123,7 @@ class StepJob:
     def __init__(self, laddered, step, sizes, given):
         self.laddered, self.step = laddered, step
         self.sizes = dict(zip(laddered.family.names.names, sizes, strict=True))
-        self.given = [x.copy() if isinstance(x, np.ndarray) else x for x in given]
+        self.given = copies(given)
         self.context = contextvars.copy_context()
 
     def run(self):

@@ -28,8 +28,8 @@ from ..values.library_object import LibraryObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
+from ..values.sized_range import SizedRange
 from ..values.sized_shapes import sized_shape
-from ..values.sizes import SizedRange
 from ..values.storage import current_trace
 from ..values.texts import TracedText
 from ..values.variant import Variant

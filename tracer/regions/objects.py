@@ -28,7 +28,8 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.asked import asking
 from ..values.object_phi import ObjectPhi, kind_of_object
-from ..values.sizes import Size, SizedRange
+from ..values.sized_range import SizedRange
+from ..values.sizes import Size
 from ..values.storage import current_trace
 from ..values.variant import Variant
 from . import array_object_calls

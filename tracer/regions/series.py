@@ -16,7 +16,7 @@ from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import MANY
 from ..values.ranges import interval
-from ..values.sizes import SizedRange
+from ..values.sized_range import SizedRange
 from ..values.storage import Storage, current_trace
 from . import merge
 from .stand_ins import (

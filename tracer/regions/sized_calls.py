@@ -25,8 +25,9 @@ from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, fresh
 from ..values.asked import Met, asking
 from ..values.promote import checked
+from ..values.sized_range import SizedRange
 from ..values.sized_shapes import sized_shape
-from ..values.sizes import Size, SizedRange, anew, has_sizes, plain_sizes, size_made, tell_numbers
+from ..values.sizes import Size, anew, has_sizes, plain_sizes, size_made, tell_numbers
 from .builtins import REPLACED
 
 TAKEN = {}  # function -> what stands for it where it is given Sizes

@@ -50,7 +50,7 @@ def plain_sizes(x, why=None):
         return x.pinned(why) if why else x.shown()
     if kind is slice:
         return slice(*(plain_sizes(k, why) for k in (x.start, x.stop, x.step)))
-    if kind is SizedRange:
+    if isinstance(x, SizedItems):
         return x.unseen() if why else x.shown()
     if not has_sizes(x):
         return x
@@ -76,7 +76,7 @@ def plain_key(owner, key):
 def has_sizes(x):
     """Whether a value holds Sizes, so far as C code could come to them."""
     kind = type(x)
-    if kind is Size or kind is SizedRange:
+    if kind is Size or isinstance(x, SizedItems):
         return True
     if kind is slice:
         return Size in (type(x.start), type(x.stop), type(x.step))
@@ -225,6 +225,13 @@ def of_float(plain, size, other):
     return size <= floor if plain in (operator.lt, operator.le) else size > floor
 
 
+class SizedItems:
+    """Items that are as many as sizes say. `shown()`: what has them where that shows in the program, `unseen()` where
+    it does not."""
+
+    __slots__ = ()
+
+
 class Size(TracedScalar):
     """A Python int, or with `weak` None an np.int64, that hangs on sizes. dim: the expression; number: what it is in
     this trace."""
@@ -356,45 +363,3 @@ class Size(TracedScalar):
 
     def __reduce__(self):
         return int, (self.pinned("a copy of it"),)
-
-
-class SizedRange:
-    """range() of Sizes: a captured loop goes over `plain`; whoever goes over it item by item is told of."""
-
-    def __init__(self, *bounds):
-        self.bounds, self.ends = bounds, (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-        self.plain = range(*[b.number if type(b) is Size else b for b in bounds])
-
-    def unseen(self):
-        """The range, for what goes over its items unseen."""
-        plain_sizes(self.bounds, "the bound of a range that is gone through item by item")
-        return self.plain
-
-    def shown(self):
-        """The range, for a captured loop, in which it shows, as does whether it has items."""
-        plain_sizes((self.bounds, self.has_items()))
-        return self.plain
-
-    has_items = lambda self: self.ends[0] < self.ends[1] if self.ends[2] > 0 else self.ends[1] < self.ends[0]
-
-    def count(self):
-        """How many items it has, as user code holds that."""
-        start, stop, step = self.ends
-        if type(step) is not int or step < 1:
-            return len(self.unseen())
-        return (stop - start + (step - 1)) // step if self.has_items() else 0
-
-    def __iter__(self):
-        yield from self.unseen()  # told when the first item is asked for
-
-    def __getitem__(self, key):
-        return self.unseen()[plain_sizes(key, "an index")]
-
-    def __contains__(self, x):
-        return x in self.unseen()
-
-    def __len__(self):
-        return len(self.unseen())
-
-    def __reversed__(self):
-        yield from reversed(self.unseen())
