@@ -10,7 +10,7 @@ import weakref
 
 from .core import Func, Lit, Value
 from .ops import OPS
-from .ops.control import cond, groups, loop
+from .ops.control import COUNTER, cond, groups, loop, runs_once
 from .pattern import made_by
 from .walk import conjuncts
 
@@ -27,13 +27,37 @@ def sticky_values(func, k, known=None):
     known: parameter -> what it is outside of the region, of those that are the same at each trip; None where it has
     been found already that the number stays.
     """
-    x, found = func.results[k], set()
+    found, start = traced_back(func.results[k], known)
+    return (found, start) if isinstance(start, Value) else None
+
+
+def telling_values(func, k, known=None):
+    """`sticky_values` of a region that runs once: its k-th result may also be whether such a number is not 0, and what
+    it was before is None where it begins as 0."""
+    x = func.results[k]
+    found, start = traced_back(compared_with_0(x) or x, known)
+    if isinstance(start, Value):
+        return found, start
+    return (found, None) if found and start is Lit(0, COUNTER) else None
+
+
+def traced_back(x, known):
+    """(the values that a sticky number has been, the parameter or the number that it begins as); None for the latter
+    where it does not stay what it is."""
+    found = set()
     while isinstance(x, Value) and x.type.shape == () and x.type.dtype == "i8":
         found.add(x)
         if x.eqn is None:
             return frozenset(found), x
         x = before(x, known)
-    return None
+    return frozenset(found), x if isinstance(x, Lit) else None
+
+
+def compared_with_0(x):
+    """What a truth says of whether it is not 0, or None."""
+    operands = made_by(x, NE) or ()
+    many = [y for y in operands if isinstance(y, Value)]
+    return many[0] if len(many) == 1 and Lit(0, many[0].type) in operands else None
 
 
 def before(x, known):
@@ -95,8 +119,13 @@ def telling_loops(func):
         eqn = x.eqn
         if eqn.op is OR:
             pending += eqn.operands
-        elif eqn.op is NE and Lit(0, eqn.operands[0].type) in eqn.operands:
-            pending += eqn.operands
+        elif compared_with_0(x) is not None:
+            pending.append(compared_with_0(x))
+        elif eqn.op is loop and runs_once(eqn.attrs):
+            k, body = eqn.results.index(x), eqn.attrs["body"]
+            if (inner := telling_values(body, k, outside(body.params[1:], eqn.operands, {}))) is not None:
+                found[body] = eqn, k
+                pending += [y for p, y in zip(body.params[1:], eqn.operands) if p is inner[1]]
         elif eqn.op is loop and sticky_body(eqn, k := eqn.results.index(x), {}) is not None:
             found[eqn.attrs["body"]] = eqn, k
             pending.append(carried_on(eqn, k)[1])

@@ -11,7 +11,7 @@ from ...ir.affine import plus
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.pattern import made_by
-from ...ir.sticky import says_0, sticky_values
+from ...ir.sticky import says_0, sticky_values, telling_values
 from ...ir.walk import conjuncts
 from .code import IndexForm, llvm_literal
 from .values import Number
@@ -113,7 +113,7 @@ class CommonExit:
 
 class EarlyExit(CommonExit):
     """Where the nest that is being emitted leaves. values: of its function, that are the status; param: what it begins
-    as; result: the position of what it becomes."""
+    as, None for 0; result: the position of what it becomes, or of whether that is not 0."""
 
     def __init__(self, nest, values, param, result):
         super().__init__(nest)
@@ -121,27 +121,26 @@ class EarlyExit(CommonExit):
 
     @classmethod
     def of(cls, nest, result):
-        found = None if result is None else sticky_values(nest.func, result)
+        telling = telling_values if nest.once else sticky_values
+        found = None if result is None else telling(nest.func, result)
         return None if found is None else cls(nest, *found, result)
 
     def begin(self, reps):
         """Leave where a check has failed before. reps: of the parameters -> the values."""
-        before = reps[nest_param(self.nest, self.param)].name
-        self.unless(self.code.op(f"icmp ne i64 {before}, 0"), before)
+        if self.param is not None:
+            before = reps[self.nest.func.params.index(self.param)].name
+            self.unless(self.code.op(f"icmp ne i64 {before}, 0"), before)
         return self.values
 
     def finish(self, numbers):
         """Where all leave. numbers: position of a result -> (pointer, dtype)."""
         code = self.code
         code.begin(self.label)
-        status = code.phi("i64", self.arrivals)[0]
+        status = code.phi("i64", self.arrivals)[0] if self.arrivals else "0"
         for k, (pointer, dtype) in numbers.items():
-            code.store(pointer, dtype, IndexForm(), status if k == self.result else zero_literal(dtype))
+            told = "true" if dtype == np.bool_ else status
+            code.store(pointer, dtype, IndexForm(), told if k == self.result else zero_literal(dtype))
         code.do("ret void" if self.nest.hearing is None else "ret i1 false")
-
-
-def nest_param(nest, param):
-    return nest.func.params.index(param)
 
 
 def zero_literal(dtype):

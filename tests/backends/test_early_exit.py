@@ -9,6 +9,7 @@ from random_indices import differs
 from wengert import jit
 from wengert.backends import native
 from wengert.ir.sticky import telling_loops
+from wengert.tracer.program import backend_choice
 
 pytestmark = pytest.mark.skipif(native.uncallable() is not None, reason="there are no nests")
 
@@ -152,6 +153,18 @@ def test_they_are_found(f):
     with native.ending(version.func):
         nests = [nest for _, nest in native.listed_nests(version.func, 0)]
         assert any(nest.early_exit is not None for nest in nests)
+
+
+@pytest.mark.parametrize("f", [by_rows, in_two_loops, stored_into], ids=lambda f: f.__name__)
+def test_whole_programs_in_one_nest_end_early(monkeypatch, f):
+    monkeypatch.setattr(backend_choice, "CHOICE", "nests")
+    x, idx = np.linspace(0.0, 0.9, 12), np.arange(24) % 10
+    g = jit(f)
+    g(x.copy(), idx)
+    (version,) = next(iter(g.compiled.entries.values())).current.versions
+    assert [nest.once and nest.early_exit is not None for _, nest in native.listed_nests(version.fused, 0)] == [True]
+    for idx in cases(np.random.default_rng(FUNCTIONS.index(f))):
+        assert alike(called(g, x, idx), called(f, x, idx))
 
 
 @pytest.mark.parametrize("seed", range(0, 24, 2))

@@ -127,7 +127,7 @@ class Deferred:
             return out
         spent = time.perf_counter() - start
         self.seconds, self.calls, self.least = self.seconds + spent + WAY, self.calls + 1, min(spent, self.least)
-        if self.state is READY:
+        if self.state is READY and self.trial is None:  # it may have become ready meanwhile
             self.take_over(leaves)
         elif self.is_due():
             self.ask(leaves)

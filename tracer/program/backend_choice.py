@@ -254,7 +254,7 @@ def at_once_in_nests(entry, version, everything, most):
 def in_nests(entry, version):
     """The equations of a version with nests for their straight lines, or None."""
     with as_asked(entry):
-        return fused(version.mixed)
+        return version.as_checked(fused(version.mixed))
 
 
 def cheap(total, inside):

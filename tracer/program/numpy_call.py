@@ -178,7 +178,7 @@ class _CallLines:
             held[p] = self.parameter(place, p, types.get(place), head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
-        with native.ending(version.func, func):
+        with native.ending(func):
             program = Statements(func, [held[p] for p in func.params], taken, arrays, clock)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]

@@ -98,8 +98,11 @@ class Specialisation:
         return self._decided(LARGEST + 1)
 
     def _decided(self, least=0):
-        made = decided(self.func, least) if self.captured.checks else self.func
-        if self.func in CHECKED:
+        return self.as_checked(decided(self.func, least) if self.captured.checks else self.func)
+
+    def as_checked(self, made):
+        """A form of the program, or None: where a check fails, no more is looked at of it than of the program."""
+        if made is not None and self.func in CHECKED:
             CHECKED.add(made)
         return made
 

@@ -4,6 +4,7 @@ import ast
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -81,6 +82,28 @@ def test_calls_tell_which_form_is_faster(monkeypatch, spent, numpy):
     (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
     assert not is_settling(f) and version.engine == ("NumPy" if numpy else None) and version.times == spent
     assert [len(x) for x in waiting.trial.spent] == [deferred.TURNS, deferred.FEW if spent == (1.0, 4.0) else deferred.TURNS]
+
+
+def test_what_becomes_ready_within_a_call_is_compared_too(monkeypatch):
+    """The worker may be done while a call of the program runs: nearly always, where that takes most of the time."""
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: jobs.append(job) or True)
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0))
+    monkeypatch.setattr(interim, "WAY", 0.0)
+    jobs, f, a, b = [], jit(Counter.step), Counter(), Counter()
+
+    def meanwhile(*leaves, run):
+        while jobs:
+            jobs.pop().run()
+        return run(*leaves)
+
+    for n in range(12 + 2 * deferred.TURNS):
+        agree(f(b, 0.5), Counter.step(a, 0.5))
+        if n == 3:
+            (waiting,) = made(f)
+            waiting.least, waiting.seconds = 0.0, waiting.estimate
+            waiting.run_as_numpy = partial(meanwhile, run=waiting.run_as_numpy)
+    (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+    assert not jobs and waiting.trial.spent[1] and version.engine == "NumPy"
 
 
 def test_nothing_settles_where_there_is_no_program():
