@@ -142,6 +142,8 @@ def forward(program, args, timed, seconds, peers):
     if timed:
         settle(run, lambda: run(*args))
     there = on_device(args)
+    if timed:
+        settle(run, lambda: jax.block_until_ready(run(*there)))
     found = [verdict(function, args, want, g) for g in (got, [args, run(*there)])]
     row |= {"correct": worst(said for said, _ in found), "error": max(error for _, error in found), "notes": notes(run)}
     take = moving(args, want)
@@ -184,6 +186,8 @@ def backward(program, args, timed, seconds, peers):
     if timed:
         settle(run, lambda: run(*given))
     there = on_device(given)
+    if timed:
+        settle(run, lambda: jax.block_until_ready(run(*there)))
     if not near(run(*there), gradient):
         correct = "NO"
     row = {"what": "gradient", "first": spent, "correct": correct, "error": error, "notes": notes(run)}

@@ -49,14 +49,14 @@ def as_jax_arrays(results, device=None):
     """A list of ndarrays that nobody else holds, nor will write, as jax arrays of the same dtypes, committed to a
     device if to any. To be called where 64-bit types are on."""
     with jax.ensure_compile_time_eval():
-        if device is not None:
-            return jax.device_put(list(results), device, may_alias=True)
         small = [x for x in results if x.nbytes < BY_ITSELF]
-        copied = iter(copier()(*small) if small else ())
-        return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, may_alias=True) for x in results]
+        copied = iter(copier(device)(*small) if small else ())
+        return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, device, may_alias=True) for x in results]
 
 
 @functools.cache
-def copier():
-    """A program that copies its arguments; XLA may not be started before it is asked for."""
-    return jax.jit(lambda *arrays: [jax.numpy.copy(x) for x in arrays])
+def copier(device):
+    """A program that copies its arguments, to be committed to a device, or to none; XLA may not be started before it is
+    asked for."""
+    copy = jax.jit(lambda beside, *arrays: [jax.numpy.copy(x) for x in arrays], keep_unused=True)
+    return functools.partial(copy, jax.device_put(np.False_, device))  # results are committed if one argument is

@@ -34,7 +34,7 @@ AT_ONCE = 0.3  # bound: of those, that one call takes in machine code that is no
 TURNS, FEW = 7, 3  # bound: calls by each of two forms, until the faster has the others; where XLA is far behind
 HOPELESS = 3.0  # bound: times as long that it takes then
 LARGE = 1 << 28  # bound: bytes of arguments up to which they are copied, for forms to be timed on
-WAITS, ASKED, READY, DONE = "waits for XLA until it pays", "being compiled through XLA", "ready", "done"
+WAITS, ASKED, READY, DONE = "waits until it pays", "asked for", "ready", "done"
 
 
 def deferred(entry, here, version, everything):
@@ -104,7 +104,13 @@ def copies(leaves):
 
 
 class Deferred:
-    """Stands for such a program among those of a `BackendChoice`. As the Job of a worker it makes the others."""
+    """Stands for such a program among those of a `BackendChoice`. As the Job of a worker it makes the others.
+
+    OTHER: what is made beside it; MEANWHILE: as what calls run; STATES: how those two are called; UNMADE: what failed.
+    """
+
+    OTHER, MEANWHILE, UNMADE = "XLA", "as generated NumPy", "not compiled through XLA"
+    STATES = {WAITS: "waits for XLA until it pays", ASKED: "being compiled through XLA"}
 
     def __init__(self, entry, here, version, run, quick=()):
         self.entry, self.here, self.version, self.run_as_numpy, self.quick = entry, here, version, run, quick
@@ -169,7 +175,7 @@ class Deferred:
             self.leaves, self.state = None, WAITS
             self.unasked.append(True)
             return
-        text = lambda: f"asked for XLA on another thread, after {self.calls} calls as NumPy"
+        text = lambda: f"asked for {self.OTHER} on another thread, after {self.calls} calls {self.MEANWHILE}"
         events.report("compile", "asked", text, of=self.entry.compiled, types=self.version.types)
 
     # -- on the thread -----------------------------------------------------------------------------
@@ -182,9 +188,9 @@ class Deferred:
             text = lambda: f"{self.made()} beside the program, in {in_time(time.perf_counter() - start)}"
             events.report("compile", "ready", text, of=self.entry.compiled, types=self.version.types)
         except BaseException as error:
-            self.why, self.faster = events.first_line(error), self.run_as_numpy
+            self.why, self.faster = events.first_line(error), self.form_without()
             self.state = READY
-            text = f"not compiled through XLA: {self.why}"
+            text = f"{self.UNMADE}: {self.why}"
             events.report("compile", "failed", text, of=self.entry.compiled, types=self.version.types)
         finally:
             self.leaves = self.context = None
@@ -244,17 +250,30 @@ class Deferred:
             if self.state is DONE:
                 return
             self.state, version.engine = DONE, None
-            choice = here.call.program if isinstance(here.call, Trees) else here.call
+            choice = self.choice()
             choice.found = tuple([run for run in choice.found if run is not self])
             choice.known.clear()
             if self.faster is not None:
                 backend_choice.switch_to_numpy(entry, here, version, self.faster)
             else:
-                here.base.adopt(leaves, self.program)
+                self.keep_xla(leaves)
             if version.times is not None:
                 backend_choice.tell_times(version, version.engine or "XLA")
             if entry.current is here:
                 entry.compiled.front.install(entry)
+
+    def choice(self):
+        """The BackendChoice that it is one of."""
+        call = self.here.call
+        return call.program if isinstance(call, Trees) else call
+
+    def form_without(self):
+        """What has the calls where the other form could not be made, None for XLA."""
+        return self.run_as_numpy
+
+    def keep_xla(self, leaves):
+        """Have XLA's program answer such leaves."""
+        self.here.base.adopt(leaves, self.program)
 
     def made(self):
         """What another thread has done."""
@@ -265,17 +284,18 @@ class Deferred:
         plain = self.interim.calls if self.interim is not None else 0
         others = f", and as plain Python for {plain}" if plain else ""
         if self.state is DONE:
-            return f"as generated NumPy for {self.calls} calls{others}, until {self.made()} beside the program"
+            return f"{self.MEANWHILE} for {self.calls} calls{others}, until {self.made()} beside the program"
         hot = ", in machine code that is not optimised yet" if self.quick else ""
-        return f"as generated NumPy, {self.calls} calls so far{hot}{others}; {self.state}"
+        return f"{self.MEANWHILE}, {self.calls} calls so far{hot}{others}; {self.STATES.get(self.state, self.state)}"
 
 
 class EngineTrial:
     """Some calls by generated NumPy, then as many by XLA: threads of the one are awake for a while after it, and would
-    have the other wait in each turn. spent: seconds of the calls of each."""
+    have the other wait in each turn. spent: seconds of the calls of each; wait: for what XLA gives, if signals are
+    heard meanwhile."""
 
-    def __init__(self, run, program):
-        self.forms, self.program, self.spent = (run, self.through_xla), program, ([], [])
+    def __init__(self, run, program, wait=lambda raw: None):
+        self.forms, self.program, self.spent, self.wait = (run, self.through_xla), program, ([], []), wait
 
     def __call__(self, leaves):
         """The raw results of a call."""
@@ -288,7 +308,8 @@ class EngineTrial:
     def through_xla(self, *leaves):
         with dispatch.wide():
             raw = self.program(*leaves)
-        spinning.ndarrays(raw, self.program)  # waits for them
+        self.wait(raw)
+        spinning.ndarrays(raw, self.program)
         return raw
 
     def ended(self):

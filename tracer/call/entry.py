@@ -27,7 +27,7 @@ from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules
 from ..sharding.placement import Placement
-from . import baseline
+from . import baseline, beside_xla
 from .agreement import agree_on
 from .attempts import Attempts, MustKnow
 from .deferred import deferred, puts_off
@@ -217,7 +217,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                 self.compiled.patience.compiled(version)
                 # machine code of loops that only NumPy calls
                 with undisturbed(version), self.compiled.cache.collect(version) as more:
-                    if backend_choice.settle(self, here, version, everything):
+                    if beside_xla.settle_engine(self, here, version, everything):
                         raw = self.launch(here, everything)
                         raw = raw.raw if isinstance(raw, SelectedResults) else raw
                 if version.engine:

@@ -173,9 +173,10 @@ class Recalling:
             here = SpecialisationSet(self.compiled, old.rules)
             self.worlds.append(here)
         for moved, same in here.take_over_from(old, version):
-            if moved.engine and not same:  # what it runs as takes its inputs from other places
+            if not same and (moved.engine or is_deferred(moved)):  # what it runs as takes its inputs from other places
                 moved.deferred = None
-                backend_choice.switch_to_numpy(self, here, moved)
+                if moved.engine:
+                    backend_choice.switch_to_numpy(self, here, moved)
             elif moved.tree is not None:
                 continue
             elif is_deferred(moved):

@@ -79,7 +79,7 @@ class Subject:
         if version.symbolic is not None:
             return told_symbolic(version.symbolic)
         if version.deferred is not None:
-            return str(version.deferred.told()).removeprefix("as generated NumPy")
+            return str(version.deferred.told()).removeprefix(version.deferred.MEANWHILE)
         if version.engine:
             return asked_for(entry) if backend_choice.asked(entry.compiled) else "as it was kept on disk"
         if version.chain is not None:

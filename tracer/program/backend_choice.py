@@ -51,8 +51,7 @@ LAUNCH = 1e-5  # seconds that a launch through XLA costs at least; measured by b
 LITTLE = 0.1  # bound: share of the time that is no matter, of what runs in native loops
 MUCH = 0.5  # bound: share of a short time that nests have to save, for the seconds that they take to compile
 TINY = 3e-6  # bound: seconds up to which nothing is compiled
-# bound: seconds of a run through XLA from which one on jax arrays may run as NumPy: some times what it takes to hand
-# arrays over
+# bound: seconds of a run through XLA from which jax arrays are tried as NumPy at once, if not by `call/beside_xla.py`
 HANDED = 3e-4
 LITTLE_ROW = 1 << 13  # bound: elements of an array up to which nests are taken not to lose to NumPy's calls
 
@@ -156,6 +155,8 @@ def settle(entry, here, version, everything):
 def faster_as_numpy(entry, version, everything, xla):
     """Time both forms -> the one as NumPy where it is the faster, else None. xla(): a run of the other."""
     (first,) = turns([xla], 1)
+    if not entry.numpy and first < HANDED:
+        return None
     run = form_beside_xla(entry, version, everything, first)
     if run is None:
         return None
@@ -177,7 +178,7 @@ def form_beside_xla(entry, version, everything, first, known=math.inf):
     """The form as NumPy that may be faster than XLA, which a run took `first` seconds; None where there is none.
     known: seconds that a call as NumPy has taken, in one form or another."""
     arrays = everything if entry.numpy else host_arrays.as_ndarrays(everything)
-    if not entry.numpy and (first < HANDED or not host_arrays.are_plain(everything)):
+    if not entry.numpy and not host_arrays.are_plain(everything):
         return None
     if not version.tried:
         # it may move four times as many bytes

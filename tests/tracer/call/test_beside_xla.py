@@ -1,0 +1,150 @@
+"""Programs on jax arrays begin through XLA, and are generated NumPy once calls have shown that to be faster."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import grad, jit
+from wengert.backends.xla import dispatch, host_arrays
+from wengert.benchmarks.timing import is_settling
+from wengert.tracer.call import beside_xla, deferred
+from wengert.tracer.program import backend_choice
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(learning, monkeypatch):
+    if jax.device_count() > 1:
+        pytest.skip("jax arrays run as NumPy where there is one CPU device")
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
+    monkeypatch.setattr(beside_xla, "LEAST", 0.0)
+
+
+def ranked(x):
+    y = np.sort(x) * 2.0
+    return y[::-1], y.sum()
+
+
+def walk(x, steps):
+    """A loop whose trips data decide: signals are heard while XLA runs it."""
+    s, k = 0.0, 0
+    while s < steps:
+        s += x[k % len(x)] + 0.5
+        k += 1
+    return s, k
+
+
+def of_jax(x):
+    return dispatch.on_device(np.array(x))
+
+
+def version_of(f):
+    (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+    return version
+
+
+def settled(f, *args, want):
+    """The version of a function after as many calls as it takes, each of which is right."""
+    for n in range(6 + 2 * deferred.TURNS):
+        got = f(*args)
+        agree(jax.tree.map(np.asarray, got), jax.tree.map(np.asarray, want))
+        assert all(isinstance(x, jax.Array) for x in jax.tree.leaves(got))
+        if n == 3 and (waiting := version_of(f).deferred) is not None:
+            assert is_settling(f) and waiting.state is deferred.WAITS
+            waiting.seconds = waiting.estimate
+    assert not is_settling(f)
+    return version_of(f)
+
+
+@pytest.mark.parametrize("function, args", [(ranked, ([3.0, 1.0, 2.0],)), (walk, ([0.5, 0.25], 30.0))])
+@pytest.mark.parametrize("numpy", [True, False])
+def test_calls_tell_which_is_faster(monkeypatch, function, args, numpy):
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0) if numpy else (4.0, 1.0))
+    f, given = jit(function), tuple(map(of_jax, args))
+    f(*given)
+    (here,) = [w for e in f.compiled.entries.values() for w in e.worlds]
+    before = version_of(f).deferred.replaced[1]
+    version = settled(f, *given, want=function(*map(np.array, args)))
+    assert version.engine == ("NumPy" if numpy else None) and version.times == ((1.0, 4.0) if numpy else (4.0, 1.0))
+    assert (here.call is before) == (not numpy)
+    assert "first ran    through XLA for 6 calls, until generated NumPy was compared with it beside the program" in f.explain()
+    assert ("generated NumPy: " in str(f.plan(*given))) == numpy
+
+
+def test_gradients_are_compared_too(monkeypatch):
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0))
+    loss = lambda x: np.sum(np.sort(x) * np.arange(3.0))
+    version = settled(jit(grad(loss)), of_jax([3.0, 1.0, 2.0]), want=np.array([2.0, 0.0, 1.0]))
+    assert version.engine == "NumPy"
+
+
+def test_what_cannot_be_written_stays_with_xla(monkeypatch):
+    def fails(*_):
+        raise RuntimeError("no NumPy today")
+
+    monkeypatch.setattr(backend_choice, "form_beside_xla", fails)
+    f = jit(ranked)
+    version = settled(f, of_jax([3.0, 1.0, 2.0]), want=ranked(np.array([3.0, 1.0, 2.0])))
+    assert version.engine is None and version.deferred.why == "no NumPy today"
+
+
+def test_a_form_far_behind_is_not_tried_on_calls(monkeypatch):
+    monkeypatch.setattr(deferred, "HOPELESS", 0.0)
+    monkeypatch.setattr(beside_xla, "HOPELESS", 0.0)
+    version = settled(jit(ranked), of_jax([3.0, 1.0, 2.0]), want=ranked(np.array([3.0, 1.0, 2.0])))
+    assert version.deferred.trial is None and version.engine is None
+
+
+@pytest.mark.parametrize("option", [{"engine": "xla"}, {"exact": True}, {"dynamic": False}])
+def test_not_where_the_user_has_chosen(monkeypatch, option):
+    monkeypatch.setattr(backend_choice, "HANDED", 1e9)
+    f = jit(ranked, **option)
+    f(of_jax([3.0, 1.0, 2.0]))
+    assert version_of(f).deferred is None
+
+
+def test_short_runs_and_weak_results_are_left_to_xla(monkeypatch):
+    f = jit(lambda x, s: (np.sort(x) * s, s))
+    out = f(of_jax([3.0, 1.0]), 2.0)
+    assert out[1].weak_type and version_of(f).deferred is None
+    monkeypatch.setattr(beside_xla, "LEAST", 1e9)
+    f = jit(ranked)
+    f(of_jax([3.0, 1.0, 2.0]))
+    assert version_of(f).deferred is None
+
+
+def test_results_of_committed_arrays_are_committed(monkeypatch):
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0))
+    x = of_jax([3.0, 1.0, 2.0])
+    there, f = jax.device_put(x, jax.devices()[0]), jit(ranked)
+    assert settled(f, x, want=ranked(np.array([3.0, 1.0, 2.0]))).engine == "NumPy"
+    for given, committed in ((x, False), (there, True)):
+        assert [r.committed for r in f(given)] == [committed, committed]
+    many = of_jax(np.arange(float(host_arrays.BY_ITSELF)))
+    for given, committed in ((many, False), (jax.device_put(many, jax.devices()[0]), True)):
+        with jax.enable_x64(True):
+            (out,) = host_arrays.as_jax_arrays([np.array(given)], host_arrays.committed_to([given]))
+        assert out.committed == committed and out.shape == many.shape
+
+
+def test_other_shapes_and_threads_meanwhile(monkeypatch):
+    """Versions of several lengths in one set, called from several threads while they are compared."""
+    f, wrong = jit(ranked), []
+
+    def calls(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            x = rng.normal(size=rng.integers(3, 6))
+            got = f(jnp.asarray(x))
+            wrong.extend([x] if not np.allclose(got[0], ranked(x)[0], rtol=1e-5) else [])
+
+    threads = [threading.Thread(target=calls, args=(seed,)) for seed in range(3)]
+    with jax.enable_x64(True):
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert not wrong
