@@ -8,6 +8,7 @@ import numpy as np
 
 from ...ir.exactness import contracted
 from ...ir.ops import OPS
+from ...ir.sample import assume_zero
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import CONTRACTED, rule_for
 from .index_split import FLIPPED, ends_at, ends_of
@@ -32,6 +33,12 @@ def offset(shape, index):
     for n, i, step in zip(shape, index, row_major_strides(shape)):
         at = at if n == 1 else at.plus(i, step)
     return at
+
+
+def are_apart(a, b):
+    """Whether two offsets are known to differ, whatever their names stand for."""
+    c, terms = a.plus(b, -1)
+    return not terms and not assume_zero(c)
 
 
 def renamed(index, old, new):
@@ -65,6 +72,11 @@ class Elements:
             found = self.memo[key] = self.compute(x, index)
             self.code.place = outer
         return found
+
+    def hold(self, cell, at, found):
+        """Note what was stored: what lies where the same element may be is not known any more."""
+        self.held = {(c, o): x for (c, o), x in self.held.items() if c is not cell or are_apart(o, at)}
+        self.held[cell, at] = found
 
     def compute(self, x, index):
         if isinstance(x, Memory):

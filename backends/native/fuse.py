@@ -249,4 +249,4 @@ class Fused:
             with self.code.at(s.source):
                 found = elements.get(s.x, index)
                 self.code.store(s.cell.pointer, s.cell.dtype, at, found)
-            elements.held[s.cell, at] = found
+            elements.hold(s.cell, at, found)

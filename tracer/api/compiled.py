@@ -256,6 +256,7 @@ class Compiled(Inspecting):
                     return found
                 entry = self.entry_for(route, leaves, built, args, kwargs, places((args, kwargs), leaves))
                 entry.equal = [key for key in static if type(key) is Alike]
+                self.kept.leave_untraced(route)
                 self.entries[built, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
 

@@ -19,6 +19,8 @@ from ..program import backend_choice, outlined, trap
 from ..program.siblings import sets_of
 from ..program.specialisation_set import SpecialisationSet
 from .deferred import is_deferred
+from .patience import SEEN
+from .route import ROOM
 
 TRACES = 256  # bound: traces of one function
 BYTES = 1 << 28  # bound: bytes that they, their programs and machine code take, as far as can be told beforehand
@@ -86,6 +88,19 @@ class KeptTraces:
         if self.count > count:
             text = f"let go of {self.count - count} traces that no call has used lately"
             events.report("guards", "let go", text, of=compiled)
+
+    def leave_untraced(self, route):
+        """Where a route has had many static values, let the older of those go that no trace was made for: most are not
+        met again."""
+        if len(route.entries) < route.room:
+            return
+        used = lambda e: e.worlds or e.old or e.interpreted or e.jobs or e.refused
+        bare = [(static, entry) for static, entry in route.entries.items() if not used(entry)]
+        for static, entry in bare[:-SEEN]:
+            del route.entries[static]
+            self.compiled.entries.pop((entry.built, route.promoted, static), None)
+            self.compiled.patience.forget(entry)
+        route.room = len(route.entries) + ROOM
 
     def leave_out(self, key, entry):
         """Know a signature no more."""

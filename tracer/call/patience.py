@@ -6,6 +6,8 @@ more often the more there are and the longer a trace takes, or where plain Pytho
 trace.
 """
 
+from itertools import chain
+
 import numpy as np
 
 from ...backends.xla import dispatch
@@ -25,6 +27,7 @@ KEPT = 0.9  # bound: share of what plain Python took that is believed after anot
 PAYS = 1.0  # bound: share of what a trace takes that plain Python has taken for a state before it has one
 SEEN = 64  # bound: calls in a row left to plain Python that are all looked at
 SPARE = 16  # bound: then one in so many is, and after so many times SEEN one in the square of it
+LOOKED_AT = 4096  # bound: items of an argument that are looked at, but for those of the innermost containers
 NUMBERS = frozenset((bool, int, float, complex, str, bytes, type(None), np.float64, np.int64))
 
 
@@ -60,6 +63,11 @@ class Patience:
             del self.met[key]
         self.made, self.refused, self.left = self.made + 1, 0, 0
         self.plain, self.last = KEPT * self.plain, KEPT * self.last  # measured anew some time
+
+    def forget(self, entry):
+        """Another may have its number from now on."""
+        for state in [state for state in self.met if state[0] == id(entry)]:
+            del self.met[state]
 
     def is_tired(self):
         """Whether traces are no longer made at first sight: after many, or long ones; and after some whose compilation
@@ -125,18 +133,26 @@ def is_small(x):
     return getattr(x, "dtype", None) in SMALL
 
 
-def is_plain(x, inside=False):
-    """Whether there is surely neither an array of jax's in an argument, nor one of small floats. inside: whether it is
-    an item of a container, which holds no others then."""
-    kind = type(x)
-    if kind in NUMBERS:
-        return True
-    if kind is np.ndarray:
-        return not is_small(x)
-    if isinstance(x, list | tuple | dict):
-        items = x.values() if isinstance(x, dict) else x
-        return NUMBERS.issuperset(map(type, items)) or not inside and all(is_plain(item, True) for item in items)
-    return not inside and pytree.is_leaf(pytree.structure(x)) and not dispatch.is_device_array(x)
+def is_plain(x):
+    """Whether there is surely neither an array of jax's in an argument, nor one of small floats: not where it has more
+    items than are looked at."""
+    level, seen = [x], 0
+    while kinds := set(map(type, level)) - NUMBERS:
+        seen += len(level)
+        if seen > LOOKED_AT:
+            return False
+        inner = []
+        for kind in kinds:
+            items = [y for y in level if type(y) is kind]
+            if kind is np.ndarray:
+                if any(map(is_small, items)):
+                    return False
+            elif issubclass(kind, list | tuple | dict):
+                inner += chain.from_iterable([y.values() for y in items] if issubclass(kind, dict) else items)
+            elif not all(pytree.is_leaf(pytree.structure(y)) and not dispatch.is_device_array(y) for y in items):
+                return False
+        level = inner
+    return True
 
 
 def traced_anew(made, reason):

@@ -11,12 +11,14 @@ from ..values.array import Traced
 from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 
+ROOM = 256  # bound: entries by static values until those are let go that no trace was made for
+
 
 class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
     __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
-    __slots__ += ("alike", "pinned", "postponed", "refusals", "jax")
+    __slots__ += ("alike", "pinned", "postponed", "refusals", "jax", "room")
 
     def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
@@ -26,7 +28,7 @@ class Route:
         # called while another function is traced
         self.inside = Traced in kinds or any(t is ObjectPhi or issubclass(t, ArrayObject) for t in types)
         self.memory = [i for i in self.static if is_memory(types[i]) and not is_captured(types[i])]
-        self.entries = {}
+        self.entries, self.room = {}, ROOM  # room: entries at which those that have no trace are let go
         self.plain = plain or self  # the route on which no int is traced
         self.fixed = set()  # ints that a trace must know
         self.refusals = {}  # static values but for such leaves -> refusals of entries that have no trace
@@ -55,12 +57,24 @@ class Route:
 
     def changing(self, static):
         """(leaf, how many other values it had) of ints that change, all else being as it was."""
-        out = []
-        for n, i in enumerate(self.static):
-            if self.types[i] is int and i not in self.plain.fixed and small(static[n]):
-                others = {s[n] for s in self.entries if all(s[m] == v for m, v in enumerate(static) if m != n)}
-                out += [(i, len(others))] if others else []
-        return out
+        ints = {
+            n: i
+            for n, i in enumerate(self.static)
+            if self.types[i] is int and i not in self.plain.fixed and small(static[n])
+        }
+        others = {}
+        for known in self.entries if ints else ():
+            n = only_difference(known, static)
+            if n in ints:
+                others.setdefault(n, set()).add(known[n])
+        return [(i, len(others[n])) for n, i in ints.items() if n in others]
+
+
+def only_difference(a, b):
+    """The one position at which two tuples differ, None where they differ at none or at several."""
+    differing = (n for n, (x, y) in enumerate(zip(a, b)) if x != y)
+    found = next(differing, None)
+    return found if next(differing, None) is None else None
 
 
 def better_known(version):

@@ -11,7 +11,7 @@ from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..values import exceptional
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, answers, wrap
-from ..values.promote import operand_as, read
+from ..values.promote import PYTHON_NUMBERS, operand_as, python_number, read
 from .ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
@@ -28,6 +28,7 @@ COMPARE = {
     "eq": np.equal,
     "ne": np.not_equal,
 }
+SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 OPERANDS = {TracedArray, TracedScalar, BoundedArray, np.ndarray, float, int, complex, bool}
 
@@ -36,14 +37,14 @@ def define_operators():
     def forward(ufunc, name):
         def apply(self, other):
             found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
-            return operate(ufunc, self, other) if found is NotImplemented else found
+            return operate(ufunc, self, beside(self, other)) if found is NotImplemented else found
 
         return apply
 
     def reflected(ufunc, name):
         def apply(self, other):
             found = NotImplemented if type(other) in OPERANDS else takes(self, other, name, swapped=True)
-            return operate(ufunc, other, self) if found is NotImplemented else found
+            return operate(ufunc, beside(self, other), self) if found is NotImplemented else found
 
         return apply
 
@@ -71,8 +72,29 @@ def define_operators():
     Traced.__rdivmod__ = lambda self, other: divmod_of(other, self)
 
 
+def beside(x, other):
+    """The other operand of a traced one: where that is a number of Python's, one of a subclass of its classes is, too
+    (`enum.IntEnum`), unless that has an answer of its own. NumPy takes it for an array."""
+    if type(other) in OPERANDS or isinstance(other, np.generic) or not isinstance(other, int | float | complex):
+        return other
+    return python_number(other) if weak_kind(x) is not None else other
+
+
+def own_answer(x, other, name):
+    """The method of a number's subclass that Python asks before the operator of x, a number of Python's: one of its
+    own, where x is of the class that it is a subclass of, or of one that does not know it. None for others."""
+    kind = weak_kind(x)
+    base = next((t for t in reversed(PYTHON_NUMBERS) if isinstance(other, t)), None)
+    if kind is None or base is None or PYTHON_NUMBERS.index(base) < PYTHON_NUMBERS.index(kind):
+        return None
+    name = f"__{SWAPPED[name]}__" if name in SWAPPED else f"__r{name}__"
+    is_own = getattr(type(other), name, None) is not getattr(base, name, None)
+    return getattr(other, name) if is_own else None
+
+
 def divmod_of(x, y):
     """divmod(x, y)."""
+    x, y = beside(y, x), beside(x, y)
     kinds = weak_kind(x), weak_kind(y)
     if None not in kinds and complex not in kinds:
         divisor = operand_as(read(y)[0], WEAK_DTYPES[kinds[1]])
@@ -130,6 +152,8 @@ def takes(x, other, name, swapped=False):
     if answers(type(other), "__array_ufunc__"):
         ufunc = (BINARY | COMPARE)[name]
         return type(other).__array_ufunc__(other, ufunc, "__call__", *((other, x) if swapped else (x, other)))
+    if not swapped and (own := own_answer(x, other, name)) is not None:
+        return own(x)
     text = isinstance(other, str | bytes)
     if name in ("eq", "ne") and (text and not weak_kind(x) or type(x) is TracedArray and other is None):
         return wrap(filled(name == "ne", x.shape, bool))  # equal nowhere

@@ -312,7 +312,7 @@ def operate(ufunc, *inputs):
         found = compared(ufunc, kinds, [operand_as(read(x)[0], WEAK_DTYPES[kind]) for x, kind in zip(inputs, kinds)])
         if found is not None:
             return TracedScalar(found, bool)
-    return _computed(ufunc, [operand_as(read(x)[0], work) for x in inputs], python)
+    return _computed(ufunc, [operand_as(read(x)[0], work) for x in inputs], python, kinds)
 
 
 def check_divisor(inputs):
@@ -327,15 +327,16 @@ def check_divisor(inputs):
         exceptional.check(exceptional.test("ne", divisor, 0), ZeroDivisionError, "division by zero")
 
 
-def _computed(ufunc, values, python):
-    """What an operator of numbers of Python's gives of operands in the dtype it works in; python: the result's type."""
+def _computed(ufunc, values, python, kinds=()):
+    """What an operator of numbers of Python's gives of operands in the dtype it works in; python: the result's type;
+    kinds: the operands', where they are not those of the dtype."""
     if ufunc is np.power and python is int:
         turned = exceptional.exponent_of(values[1])
         if turned:
             return operate(ufunc, *(TracedScalar(cast_to(v, WEAK_DTYPES[float]), float) for v in values))
         if turned is None:
             values[1] = OPS["maximum"](values[1], Lit(0, values[1].type))
-    exceptional.before(ufunc, values)
+    exceptional.before(ufunc, values, kinds)
     result = UFUNCS[ufunc](*values)
     if isinstance(result, Value) and result not in values:
         current_trace().root.of_python.add(result)

@@ -3,13 +3,14 @@
 import builtins
 import functools
 import math
+import operator
 
 import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
-from ..common.errors import message, with_note
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..values.promote import UFUNCS, operand_as
@@ -29,6 +30,9 @@ MATH = {
 
 
 TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+
+
+EXACT = 2  # fact: numbers of which a sum is rounded once
 
 
 WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
@@ -119,8 +123,14 @@ def dist(p, q):
 
 @replaces(math.fsum)
 def fsum(xs):
+    """Of traced numbers no program adds exactly: of two at most, whose sum is rounded once, as it is."""
     xs = list(xs)
-    return math.fsum(xs) if not builtins.any(map(is_one, xs)) else float_(np.sum(np.stack(fresh_floats(xs))))
+    if not builtins.any(map(is_one, xs)):
+        return math.fsum(xs)
+    if len(xs) <= EXACT:
+        return float_(functools.reduce(operator.add, fresh_floats(xs), 0.0))
+    text = f"math.fsum rounds once what the sum of {len(xs)} numbers is exactly, which no program computes"
+    raise UnsupportedError(message(text, locate(), "Write np.sum(x), or sum(x), where the last digits are no matter."))
 
 
 def fresh_floats(xs):

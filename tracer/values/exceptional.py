@@ -23,11 +23,12 @@ def check(ok, error, text, hint=""):
     current_trace().check(ok, error, message(text, locate(), hint))
 
 
-def before(ufunc, values):
-    """Have the program check the operands."""
+def before(ufunc, values, kinds=()):
+    """Have the program check the operands. kinds: those of Python's numbers, where they are not those of the dtype in
+    which they are computed."""
     if ufunc in DIVISIONS:
-        kinds = {"i": int, "f": float, "c": complex}
-        not_zero(DIVISIONS[ufunc], values[1], *(kinds.get(v.type.kind, int) for v in values))
+        known = {"i": int, "f": float, "c": complex}
+        not_zero(DIVISIONS[ufunc], values[1], *(kinds or [known.get(v.type.kind, int) for v in values]))
     if ufunc is np.power:
         kind = values[0].type.kind
         if kind == "f":

@@ -62,8 +62,10 @@ def read(x):
     if isinstance(x, list | tuple):
         value = nested(x)
         return value, value.type.dtype
-    if isinstance(x, PYTHON_NUMBERS):  # subclasses of the Python numbers
-        return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
+    if isinstance(x, PYTHON_NUMBERS):  # of a class of its own, which NumPy takes for an array: it is not weak
+        number = python_number(x)
+        dtype = checked(np.asarray(number).dtype)
+        return Lit(number, Tensor((), dtype)), dtype
     if isinstance(x, Poison | Mixed):
         x.fail()
     if isinstance(x, Traced) and hasattr(type(x), "fail"):  # of unknown length
@@ -75,6 +77,11 @@ def read(x):
             "Operands are arrays, numbers, and lists of them.",
         )
     )
+
+
+def python_number(x):
+    """The number of Python's that an instance of a subclass of its classes is."""
+    return next(t for t in reversed(PYTHON_NUMBERS) if isinstance(x, t)).__pos__(x)
 
 
 def checked(dtype):
