@@ -63,19 +63,20 @@ class Background(SignatureEntry):
     def begun(self, leaves, given):
         """The same: by a program that is finished by now, or without one."""
         kinds = self.kinds_of(leaves)
-        types, missing, tried = tuple(k.type for k in kinds), None, []
+        types, missing, tried, undecided = tuple(k.type for k in kinds), None, [], None
         while (here := self.ready(types, missing, tried)) is not None:
             tried.append(here)
             try:
                 return self.through(here, leaves, given)
             except SideExit as found:
                 missing = found
-            except Undecided:
-                return self.plainly(
-                    leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given
-                )
+            except Undecided as found:
+                undecided = found
+                break
             except Untraced:
                 pass
+        if undecided is not None:  # here: no exception of ours is handled where the user's code runs
+            return self.plainly(leaves, undecided.reason, given)
         if self.numpy and isolation.is_answering():
             return self.uncaptured(leaves, given)
         job = self.job(kinds, types, missing)

@@ -105,10 +105,10 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                     raise why
                 raw = self.launch(here, everything)
             except Untraced:
-                return self.first(*leaves, given=given)
+                raw = MISS
             except TypeError as error:
                 return self.mistyped(error, leaves, given)
-            return self.finish(here, raw, everything, given)
+            return self.first(*leaves, given=given) if raw is MISS else self.finish(here, raw, everything, given)
         except (*UNANSWERED, *dispatch.UNKNOWN) as error:
             why = error
         return self.instead(leaves, why, given)  # here: an exception of the user's has nothing to do with ours
@@ -178,12 +178,11 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                     version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
                     events.report("compile", "first run", "ran as generated NumPy", version.first_seconds)
                     return out
-            files = {}
+            files, why = {}, None
             try:
                 while True:
                     try:
-                        start = time.perf_counter()
-                        everything = [*leaves, *here.gather()]
+                        start, everything = time.perf_counter(), [*leaves, *here.gather()]
                         if not fresh:
                             agree_on(self, here, version, everything)
                             raw = self.launch(here, everything)
@@ -200,12 +199,13 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
                                 raw = autotune.tried(self, here, version, everything, later)
                                 raw = self.launch(here, everything) if raw is None else raw
                         break
-                    except SideExit as missing:
-                        version, fresh = self.branched(here, leaves, missing), True
-            except MustKnow:
-                return self.run(leaves, given)
-            except Undecided as undecided:
-                return self.plainly(leaves, undecided.reason, given)
+                    except SideExit as found:
+                        missing = found
+                    version, fresh = self.branched(here, leaves, missing), True
+            except (MustKnow, Undecided) as found:
+                why = found
+            if why is not None:  # here: no exception of ours is handled where the user's code runs
+                return self.run(leaves, given) if type(why) is MustKnow else self.plainly(leaves, why.reason, given)
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:

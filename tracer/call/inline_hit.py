@@ -114,13 +114,15 @@ class Hit:
             last = self.last()
             lines.append(f"if not {last}.is_ready(): spin_{k}({last})")
         first = f"return callee(entry_{k}.first, {', '.join([*self.names, *self.given])})"
-        lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
+        # what has no program is run behind the handler: the user's code is to find no exception of ours there
+        lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", "    raw = MISS"]
         given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
         lines += ["except TypeError as error:", f"    return callee(entry_{k}.mistyped, error, {given})"]
         if here.endures:
             lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
         if waits:  # a call that fails is made again, to find out which check it is
             lines += ["except FAILURES:", f"    {again}"]
+        lines += ["if raw is MISS:", f"    {first}"]
         return [*lead, *self.in_cells([*lines, *result])]
 
     def straight_inline(self):

@@ -11,7 +11,7 @@ from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..values import exceptional
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, answers, wrap
-from ..values.promote import PYTHON_NUMBERS, operand_as, python_number, read
+from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from .ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
@@ -37,14 +37,17 @@ def define_operators():
     def forward(ufunc, name):
         def apply(self, other):
             found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
-            return operate(ufunc, self, beside(self, other)) if found is NotImplemented else found
+            return operate(ufunc, self, operand_beside(self, other)) if found is NotImplemented else found
 
         return apply
 
     def reflected(ufunc, name):
         def apply(self, other):
             found = NotImplemented if type(other) in OPERANDS else takes(self, other, name, swapped=True)
-            return operate(ufunc, beside(self, other), self) if found is NotImplemented else found
+            if found is NotImplemented:
+                mine = as_float(self) if type(other) not in OPERANDS and isinstance(other, float | complex) else self
+                return operate(ufunc, operand_beside(mine, other), mine)
+            return found
 
         return apply
 
@@ -72,12 +75,19 @@ def define_operators():
     Traced.__rdivmod__ = lambda self, other: divmod_of(other, self)
 
 
-def beside(x, other):
+def operand_beside(x, other):
     """The other operand of a traced one: where that is a number of Python's, one of a subclass of its classes is, too
     (`enum.IntEnum`), unless that has an answer of its own. NumPy takes it for an array."""
     if type(other) in OPERANDS or isinstance(other, np.generic) or not isinstance(other, int | float | complex):
         return other
-    return python_number(other) if weak_kind(x) is not None else other
+    if weak_kind(x) is None:
+        return other
+    return next(t for t in reversed(PYTHON_NUMBERS) if isinstance(other, t)).__pos__(other)
+
+
+def as_float(x):
+    """An np.float64 as the float that the operator of an instance of a subclass takes it for."""
+    return TracedScalar(x.value, float) if type(x) is TracedScalar and not x.weak and x.dtype == np.float64 else x
 
 
 def own_answer(x, other, name):
@@ -94,7 +104,7 @@ def own_answer(x, other, name):
 
 def divmod_of(x, y):
     """divmod(x, y)."""
-    x, y = beside(y, x), beside(x, y)
+    x, y = operand_beside(y, x), operand_beside(x, y)
     kinds = weak_kind(x), weak_kind(y)
     if None not in kinds and complex not in kinds:
         divisor = operand_as(read(y)[0], WEAK_DTYPES[kinds[1]])

@@ -63,9 +63,7 @@ def read(x):
         value = nested(x)
         return value, value.type.dtype
     if isinstance(x, PYTHON_NUMBERS):  # of a class of its own, which NumPy takes for an array: it is not weak
-        number = python_number(x)
-        dtype = checked(np.asarray(number).dtype)
-        return Lit(number, Tensor((), dtype)), dtype
+        return read(np.asarray(x)[()])
     if isinstance(x, Poison | Mixed):
         x.fail()
     if isinstance(x, Traced) and hasattr(type(x), "fail"):  # of unknown length
@@ -77,11 +75,6 @@ def read(x):
             "Operands are arrays, numbers, and lists of them.",
         )
     )
-
-
-def python_number(x):
-    """The number of Python's that an instance of a subclass of its classes is."""
-    return next(t for t in reversed(PYTHON_NUMBERS) if isinstance(x, t)).__pos__(x)
 
 
 def checked(dtype):
