@@ -21,6 +21,7 @@ def as_users_have_it(learning, monkeypatch):
         pytest.skip("jax arrays run as NumPy where there is one CPU device")
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
     monkeypatch.setattr(beside_xla, "LEAST", 0.0)
+    monkeypatch.setattr(deferred, "EQUATION", 1e9)  # it pays when a test says so
 
 
 def ranked(x):
