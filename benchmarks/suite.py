@@ -139,10 +139,9 @@ def forward(program, args, timed, seconds, peers):
     start = time.perf_counter()
     got = after(run, args)
     row = {"what": "forward", "first": time.perf_counter() - start}
-    if timed:
-        settle(run, lambda: run(*args))
     there = on_device(args)
     if timed:
+        settle(run, lambda: run(*args))
         settle(run, lambda: jax.block_until_ready(run(*there)))
     found = [verdict(function, args, want, g) for g in (got, [args, run(*there)])]
     row |= {"correct": worst(said for said, _ in found), "error": max(error for _, error in found), "notes": notes(run)}
@@ -183,10 +182,9 @@ def backward(program, args, timed, seconds, peers):
     run = jit(grad(loss, argnums=program.over))
     gradient, spent = first(run, given)
     correct, error = compared(loss, given, program.over, gradient, 1 if timed else 3)
-    if timed:
-        settle(run, lambda: run(*given))
     there = on_device(given)
     if timed:
+        settle(run, lambda: run(*given))
         settle(run, lambda: jax.block_until_ready(run(*there)))
     if not near(run(*there), gradient):
         correct = "NO"

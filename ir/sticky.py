@@ -119,8 +119,8 @@ def telling_loops(func):
         eqn = x.eqn
         if eqn.op is OR:
             pending += eqn.operands
-        elif compared_with_0(x) is not None:
-            pending.append(compared_with_0(x))
+        elif (number := compared_with_0(x)) is not None:
+            pending.append(number)
         elif eqn.op is loop and runs_once(eqn.attrs):
             k, body = eqn.results.index(x), eqn.attrs["body"]
             if (inner := telling_values(body, k, outside(body.params[1:], eqn.operands, {}))) is not None:

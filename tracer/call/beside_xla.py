@@ -5,7 +5,9 @@ waits for it where XLA's form takes little: the calls pay for it, it is made on 
 uses, and then some calls are answered by it and some by XLA (`deferred.EngineTrial`). The faster has the others.
 """
 
-from ...backends.xla import dispatch, host_arrays, spinning, waiting
+import functools
+
+from ...backends.xla import dispatch, host_arrays
 from ...ir.types import type_of
 from ..program import backend_choice, trap
 from ..program.clock import turns
@@ -73,14 +75,11 @@ class BesideXLA(Deferred):
 
     def timed_xla(self, program, leaves, runs):
         """(raw results, seconds) of so many runs of a program through XLA."""
+        raw = []
 
         def xla():
-            with dispatch.wide():
-                raw[:] = [program(*leaves)]
-            heard_by(self.entry, self.version, program)(raw[0])
-            spinning.ndarrays(raw[0], program)
+            raw[:] = [self.waited_for(program, *leaves)]
 
-        raw = []
         (seconds,) = turns([xla], runs)
         return raw[0] if isinstance(raw[0], tuple) else (raw[0],), seconds
 
@@ -94,7 +93,7 @@ class BesideXLA(Deferred):
         with paced():
             form = backend_choice.form_beside_xla(entry, version, leaves, seconds)
         if form is not None and version.tried < HOPELESS * seconds:
-            self.trial = EngineTrial(form, program, heard_by(entry, version, program))
+            self.trial = EngineTrial(form, functools.partial(self.waited_for, program))
 
     # -- on the thread of a call -------------------------------------------------------------------
     def form_without(self):
@@ -107,10 +106,3 @@ class BesideXLA(Deferred):
 
     def made(self):
         return "generated NumPy was compared with it"
-
-
-def heard_by(entry, version, program):
-    """What waits for the raw results of a program such that signals are heard meanwhile, where it may take long."""
-    if not version.endures:
-        return lambda raw: None
-    return lambda raw: waiting.heard(raw, entry.compiled.name, program)

@@ -9,12 +9,13 @@ several times what they take.
 """
 
 import contextvars
+import functools
 import math
 import time
 
 import numpy as np
 
-from ...backends.xla import dispatch, spinning
+from ...backends.xla import dispatch, spinning, waiting
 from ...ir.amounts import in_time
 from ...ir.types import type_of
 from ..common import events
@@ -229,9 +230,7 @@ class Deferred:
             dispatch.ahead(program, types, None, dispatch.narrow(version.func))
 
         def xla():
-            with dispatch.wide():
-                raw = program(*leaves)
-            return spinning.ndarrays(raw, program)
+            return self.waited_for(program, *leaves)
 
         xla()  # XLA prepares products when they first run
         self.program = program
@@ -240,7 +239,16 @@ class Deferred:
             return
         (first,) = clock.turns([xla], 1)
         form = backend_choice.form_beside_xla(entry, version, leaves, first, self.least)
-        self.trial = None if form is None else EngineTrial(form, program)
+        self.trial = None if form is None else EngineTrial(form, functools.partial(self.waited_for, program))
+
+    def waited_for(self, program, *leaves):
+        """The raw results of XLA's program, when they are there; signals are heard meanwhile where it may take long."""
+        with dispatch.wide():
+            raw = program(*leaves)
+        if self.version.endures:
+            waiting.heard(raw, self.entry.compiled.name, program)
+        spinning.ndarrays(raw, program)
+        return raw
 
     # -- on the thread of a call -------------------------------------------------------------------
     def take_over(self, leaves):
@@ -291,11 +299,10 @@ class Deferred:
 
 class EngineTrial:
     """Some calls by generated NumPy, then as many by XLA: threads of the one are awake for a while after it, and would
-    have the other wait in each turn. spent: seconds of the calls of each; wait: for what XLA gives, if signals are
-    heard meanwhile."""
+    have the other wait in each turn. spent: seconds of the calls of each."""
 
-    def __init__(self, run, program, wait=lambda raw: None):
-        self.forms, self.program, self.spent, self.wait = (run, self.through_xla), program, ([], []), wait
+    def __init__(self, run, xla):
+        self.forms, self.spent = (run, xla), ([], [])
 
     def __call__(self, leaves):
         """The raw results of a call."""
@@ -304,13 +311,6 @@ class EngineTrial:
         out = self.forms[k](*leaves)
         self.spent[k].append(time.perf_counter() - start)
         return out
-
-    def through_xla(self, *leaves):
-        with dispatch.wide():
-            raw = self.program(*leaves)
-        self.wait(raw)
-        spinning.ndarrays(raw, self.program)
-        return raw
 
     def ended(self):
         """Whether it is known who is faster: soon where XLA takes several times as long."""

@@ -149,8 +149,8 @@ def is_plain(x):
                     return False
             elif issubclass(kind, list | tuple | dict):
                 inner += chain.from_iterable([y.values() for y in items] if issubclass(kind, dict) else items)
-            elif not all(pytree.is_leaf(pytree.structure(y)) and not dispatch.is_device_array(y) for y in items):
-                return False
+            elif seen > 1 or not pytree.is_leaf(pytree.structure(x)) or dispatch.is_device_array(x):
+                return False  # what else lies in a container is not looked at
         level = inner
     return True
 

@@ -43,11 +43,12 @@ def define_operators():
 
     def reflected(ufunc, name):
         def apply(self, other):
-            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name, swapped=True)
-            if found is NotImplemented:
-                mine = as_float(self) if type(other) not in OPERANDS and isinstance(other, float | complex) else self
-                return operate(ufunc, operand_beside(mine, other), mine)
-            return found
+            if type(other) in OPERANDS:
+                return operate(ufunc, other, self)
+            if (found := takes(self, other, name, swapped=True)) is not NotImplemented:
+                return found
+            mine = as_float(self) if base_of(other) in (float, complex) else self
+            return operate(ufunc, operand_beside(mine, other), mine)
 
         return apply
 
@@ -75,14 +76,18 @@ def define_operators():
     Traced.__rdivmod__ = lambda self, other: divmod_of(other, self)
 
 
+def base_of(x):
+    """The class of Python's numbers that the class of an operand is a subclass of (`enum.IntEnum`), None for others."""
+    if type(x) in OPERANDS or isinstance(x, np.generic):
+        return None
+    return next((t for t in reversed(PYTHON_NUMBERS) if isinstance(x, t)), None)
+
+
 def operand_beside(x, other):
-    """The other operand of a traced one: where that is a number of Python's, one of a subclass of its classes is, too
-    (`enum.IntEnum`), unless that has an answer of its own. NumPy takes it for an array."""
-    if type(other) in OPERANDS or isinstance(other, np.generic) or not isinstance(other, int | float | complex):
-        return other
-    if weak_kind(x) is None:
-        return other
-    return next(t for t in reversed(PYTHON_NUMBERS) if isinstance(other, t)).__pos__(other)
+    """The other operand of a traced one: where that is a number of Python's, an instance of a subclass of its classes
+    is one, too. NumPy takes it for an array."""
+    base = base_of(other)
+    return other if base is None or weak_kind(x) is None else base.__pos__(other)
 
 
 def as_float(x):
@@ -93,8 +98,7 @@ def as_float(x):
 def own_answer(x, other, name):
     """The method of a number's subclass that Python asks before the operator of x, a number of Python's: one of its
     own, where x is of the class that it is a subclass of, or of one that does not know it. None for others."""
-    kind = weak_kind(x)
-    base = next((t for t in reversed(PYTHON_NUMBERS) if isinstance(other, t)), None)
+    kind, base = weak_kind(x), base_of(other)
     if kind is None or base is None or PYTHON_NUMBERS.index(base) < PYTHON_NUMBERS.index(kind):
         return None
     name = f"__{SWAPPED[name]}__" if name in SWAPPED else f"__r{name}__"
