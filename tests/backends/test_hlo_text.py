@@ -1,8 +1,11 @@
 """The text of executables read: instructions, shapes and calls; costs are those of XLA's analysis, and memory what it reserves."""
 
+import weakref
+
 import jax
 import numpy as np
 import pytest
+from collected import collect
 
 from wengert import grad, jit
 from wengert.backends.xla.collectives import collectives
@@ -116,16 +119,13 @@ def test_totals_are_those_of_xla(f, arguments):
 
 
 def test_a_function_is_not_kept_by_what_is_told_of_it():
-    import gc
-    import weakref
-
     func = jit(softmax).ir(np.ones((3, 4)))
     assert inspected(func) is inspected(func) and "exponential" in inspected(func).hlo()
     gone = weakref.ref(func)
     del func
-    gc.collect()
+    collect()
     jax.clear_caches()
-    gc.collect()
+    collect()
     assert gone() is None
 
 

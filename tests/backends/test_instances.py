@@ -1,7 +1,6 @@
 """Machine code that XLA calls stays as long as a program, or a trace of one, may call it, and no longer."""
 
 import concurrent.futures
-import gc
 import subprocess
 import sys
 import textwrap
@@ -10,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from collected import collect
 
 from wengert import jit
 from wengert.backends import native
@@ -34,7 +34,7 @@ def alive():
     """How many nests there are, once what is deleted has been given back."""
     jax.clear_caches()
     RECENT.clear()
-    gc.collect()
+    collect()
     give_back()
     return len(build.ENGINES)
 
@@ -54,7 +54,7 @@ def test_goes_with_its_function(counted):
     f = fresh()
     assert f(X) == f(jnp.asarray(X)) == WANT
     before = len(build.ENGINES)
-    gc.collect(), give_back()
+    collect(), give_back()
     assert len(build.ENGINES) == before and counted() == 0  # jax has forgotten what it compiled
     assert f(X) == f(jnp.asarray(X)) == WANT
     del f
@@ -95,7 +95,7 @@ def test_what_is_lowered_is_compiled_though_jax_has_forgotten_its_trace(counted)
     f = fresh()
     lowered = jax.jit(lambda x: f(x) * 2).lower(jnp.asarray(X))
     jax.clear_caches()
-    gc.collect()
+    collect()
     assert fresh(3.0)(X) == 3 * WANT
     assert lowered.compile()(X) == 2 * WANT
 

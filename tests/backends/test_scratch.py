@@ -1,9 +1,9 @@
 """Scratch memory of nests that is kept between calls."""
 
-import gc
 import threading
 
 import numpy as np
+from collected import collect
 
 from wengert import grad, jit
 from wengert.backends.numpy import scratch
@@ -57,4 +57,4 @@ def test_gradients_from_several_threads(monkeypatch):
         np.testing.assert_array_equal(got, want)
         assert got.base is None  # nobody else has its memory
     assert any(scratch.RESERVE.free.values())
-    gc.collect()
+    collect()

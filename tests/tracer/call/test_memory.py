@@ -14,6 +14,7 @@ import weakref
 import jax
 import numpy as np
 import pytest
+from collected import collect
 from compare import agree
 
 from wengert import grad, jit
@@ -55,7 +56,7 @@ def versions(f):
 
 
 def alive(kind):
-    gc.collect()
+    collect()
     return sum(type(x) is kind for x in gc.get_objects())
 
 
@@ -71,7 +72,7 @@ def test_what_was_made_for_shapes_of_long_ago_is_let_go(keeping, engine):
     del version, here
     for n in range(3, 24):
         assert f(array(n), 0.5) == pytest.approx(smooth(array(n), 0.5))
-    gc.collect()
+    collect()
     assert [ref() for ref in gone] == [None] * len(gone) and len(versions(f)) <= 4
 
 
@@ -177,7 +178,7 @@ def test_static_objects_are_let_go(keeping):
         gone.append(weakref.ref(held))
         np.testing.assert_array_equal(f(array(3), held), array(3) * k)
     del held
-    gc.collect()
+    collect()
     assert sum(ref() is not None for ref in gone) <= 6
 
 
@@ -252,11 +253,11 @@ def test_threads(keeping):
 def test_machine_code_goes_with_the_programs(keeping):
     keeping(4)
     f = jit(recursion, engine="numpy")
-    gc.collect()
+    collect()
     before = len(build.ENGINES)
     for n in range(5, 20):
         assert f(array(n), 0.25) == pytest.approx(recursion(array(n), 0.25), rel=1e-12)
-    gc.collect()
+    collect()
     assert 0 < len(build.ENGINES) - before <= 6
     assert f(array(5), 0.25) == pytest.approx(recursion(array(5), 0.25), rel=1e-12)
 
@@ -269,7 +270,7 @@ def test_machine_code_stays_while_a_function_of_it_is_held(keeping):
     straight = versions(f)[0].straight
     for n in range(7, 14):
         f(array(n), 0.25)
-    gc.collect()
+    collect()
     assert float(straight(array(6), 0.25)) == pytest.approx(recursion(array(6), 0.25), rel=1e-12)
 
 

@@ -1,13 +1,13 @@
 """Functions made alike share what is traced: found by code, variables, defaults and options, and never an answer for another."""
 
 import builtins
-import gc
 import threading
 import types
 import weakref
 
 import numpy as np
 import pytest
+from collected import collect
 from compare import agree
 
 from wengert import custom_vjp, grad, hessian, jit, jvp, value_and_grad, vjp, vmap
@@ -100,7 +100,7 @@ def test_what_a_prompt_has_shown_last_is_not_kept_alive(monkeypatch):
     monkeypatch.undo()
     gone = weakref.ref(shown)
     del shown
-    gc.collect()
+    collect()
     assert gone() is None and f(X) == 28.0
 
 
@@ -358,7 +358,7 @@ def test_nothing_is_kept_alive():
 
     for _ in range(3):
         once()
-        gc.collect()
+        collect()
         assert [r() is None for r in held] == [True] * 6
 
 
@@ -435,7 +435,7 @@ def test_functions_with_derivatives_by_hand(traced):
     assert len(traced) == 3
     held = weakref.ref(f)
     del f
-    gc.collect()
+    collect()
     assert held() is None
 
 
@@ -446,7 +446,7 @@ def test_functions_of_c_are_not_kept_alive(traced):
         jit(np.sin)(X), jit(held.dot, whole=False)(X)
     del held
     traced.clear()
-    gc.collect()
+    collect()
     assert ref() is None
 
 

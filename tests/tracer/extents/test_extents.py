@@ -6,6 +6,7 @@ import gc
 import numpy as np
 import pytest
 import random_extents
+from collected import collect
 from compare import agree, check_same
 from sweep import by_xla
 
@@ -274,7 +275,7 @@ def test_compaction_loop():
 
 
 def test_who_else_sees_an_array_is_no_matter_of_garbage():
-    gc.collect()
+    collect()
     gc.disable()
     try:
         test_compaction_loop()

@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import functools
-import gc
 import random
 import threading
 import types
@@ -12,6 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
+from collected import collect
 
 from wengert import grad, jit
 
@@ -88,7 +88,7 @@ def test_nothing_is_kept_alive():
     jit(lambda o: o.after.x)(o)
     seen = weakref.ref(o), weakref.ref(o.after)
     del o
-    gc.collect()
+    collect()
     assert [r() for r in seen] == [None, None]
 
 

@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 import pytest
+from collected import collect
 
 from wengert import jit
 from wengert.tracer.common.errors import WengertError
@@ -191,7 +192,7 @@ def test_no_generator_is_kept_alive():
     compiled = jit(pi)
     rng = np.random.default_rng(3)
     compiled(5, rng)
-    gc.collect()
+    collect()
     before = [x for x in gc.get_referrers(rng) if not isinstance(x, types.FrameType)]
     assert not before
 

@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 import random_objects
 import scipy.sparse as sp
+from collected import collect
 
 from wengert import Fallback, UnsupportedError, grad, jit
 from wengert.tracer.common.errors import WengertError
@@ -591,7 +592,7 @@ UNTOLD = [lambda: Foreign(np.ones(2)), lambda: bytearray(b"ab"), lambda: array.a
 @pytest.fixture
 def uncollected():
     """No callbacks of the garbage collector's where Python's stack is nearly full."""
-    gc.collect()
+    collect()
     gc.disable()
     yield
     gc.enable()

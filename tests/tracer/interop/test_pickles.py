@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import gc
 import pickle
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import weakref
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from collected import collect
 
 import wengert
 from wengert import custom_vjp, from_jax, grad, hessian, jacfwd, jit, value_and_grad, vmap
@@ -132,6 +132,7 @@ def test_loops_and_branches_are_captured_where_they_arrive(cloudpickle):
 ARRIVING = """
 import pickle, sys
 import numpy as np
+from collected import collect
 total, slope = pickle.loads(open(sys.argv[1], "rb").read())
 x = np.arange(40.0)
 print(total(x), slope(x)[5], "2 loops" in total.explain())
@@ -242,7 +243,7 @@ def test_what_was_pickled_is_not_kept_alive(cloudpickle):
     cloudpickle.dumps(f)
     compiled = weakref.ref(f.compiled)
     del f
-    gc.collect()
+    collect()
     assert compiled() is None
 
 

@@ -1,10 +1,10 @@
 """Who shares memory with whom, where data decides it: NumPy's answer whichever way the data goes, from one compiled function."""
 
 import copy
-import gc
 
 import numpy as np
 import pytest
+from collected import collect
 from compare import agree, check_same
 
 from wengert import jit
@@ -288,7 +288,7 @@ def test_what_may_be_one_of_very_many_is_never_taken_for_its_own():
                 y = arrays[k]
         if t[0] > 0:
             y = y * 2.0
-        gc.collect()  # references are counted
+        collect()  # references are counted
         y[0] = 5.0
         return y.sum()
 
