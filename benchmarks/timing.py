@@ -7,6 +7,7 @@ from wengert.tracer.call.deferred import is_deferred
 from wengert.tracer.call.in_front import in_front
 
 AT_ONCE = 10  # calls, after which a shape that has no program is known to keep coming
+FEW, ENOUGH = 10, 1e-2  # calls that tell how long one takes, and seconds from which fewer do
 
 
 def interleave(contestants, seconds=2.0, rounds=40, least=40):
@@ -17,11 +18,7 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
     """
     counts = {}
     for name, f in contestants.items():
-        f()
-        start = time.perf_counter()
-        f()
-        once = max(time.perf_counter() - start, 1e-7)
-        counts[name] = max(1, int(seconds / rounds / once))
+        counts[name] = max(1, int(seconds / rounds / least_of_few(f)))
     times = {name: [] for name in contestants}
     draw, begun = random.Random(0), time.perf_counter()
     for turn in range(rounds):
@@ -34,6 +31,16 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
                 f()
             times[name].append((time.perf_counter() - start) / n)
     return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
+
+
+def least_of_few(call):
+    """Seconds of the shortest of a few calls: one of the first may do what none does later."""
+    spent = []
+    while len(spent) < FEW and sum(spent) < ENOUGH:
+        start = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - start)
+    return max(min(spent), 1e-7)
 
 
 def settle(run, call, seconds=10.0):
@@ -51,7 +58,8 @@ def is_settling(run):
     """Whether a version of a compiled function may yet run as something else, or a shape that keeps coming has none."""
     used = [(entry, entry.current) for entry in run.compiled.entries.values() if entry.current is not None]
     deferred = any(is_deferred(v) for _, here in used for v in here.versions)
-    return deferred or any(in_front(entry, here) for entry, here in used if here.sizing is not None)
+    contested = any(c is not None and c.plain is None for _, here in used for c in list(here.contests.values()))
+    return deferred or contested or any(in_front(entry, here) for entry, here in used if here.sizing is not None)
 
 
 def table(rows, header):
