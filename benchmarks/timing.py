@@ -50,16 +50,24 @@ def settle(run, call, seconds=10.0):
     while True:
         for _ in range(AT_ONCE):
             call()
-        if not is_settling(run) or time.perf_counter() > end:
+        if not (is_settling(run) or is_contested(run)) or time.perf_counter() > end:
             return
 
 
 def is_settling(run):
     """Whether a version of a compiled function may yet run as something else, or a shape that keeps coming has none."""
-    used = [(entry, entry.current) for entry in run.compiled.entries.values() if entry.current is not None]
+    used = in_use(run)
     deferred = any(is_deferred(v) for _, here in used for v in here.versions)
-    contested = any(c is not None and c.plain is None for _, here in used for c in list(here.contests.values()))
-    return deferred or contested or any(in_front(entry, here) for entry, here in used if here.sizing is not None)
+    return deferred or any(in_front(entry, here) for entry, here in used if here.sizing is not None)
+
+
+def is_contested(run):
+    """Whether some calls are still plain Python's, to be timed."""
+    return any(c is not None and c.plain is None for _, here in in_use(run) for c in list(here.contests.values()))
+
+
+def in_use(run):
+    return [(entry, entry.current) for entry in run.compiled.entries.values() if entry.current is not None]
 
 
 def table(rows, header):

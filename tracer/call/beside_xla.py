@@ -1,25 +1,27 @@
 """Programs on jax arrays begin through XLA, and are generated NumPy where that turns out to be faster.
 
 To hand results over takes NumPy's form some 10 us, and its machine code is compiled in as long as XLA's. So nothing
-waits for it where XLA's form takes little: the calls pay for it, it is made on the thread that `jit(tier="background")`
-uses, and then some calls are answered by it and some by XLA (`deferred.EngineTrial`). The faster has the others.
+waits for it where XLA's form takes little: calls are counted in front of XLA's until they have paid for it, it is made
+on the thread that `jit(tier="background")` uses, and then some calls are answered by it and some by XLA
+(`deferred.EngineTrial`). The faster has the others.
 """
 
 import functools
 
-from ...backends.xla import dispatch, host_arrays
+from ...backends.xla import dispatch, host_arrays, waiting
 from ...ir.types import type_of
 from ..program import backend_choice, trap
-from ..program.clock import turns
+from ..program.clock import BRIEF, woken
 from ..program.numpy_call import MISS
 from ..program.trace_tree import Trees
 from ..values.storage import current_trace
+from .contest import array_shapes
 from .deferred import ASKED, HOPELESS, WAITS, Deferred, EngineTrial, may_be_copied
 from .worker import paced
 
 # bound: seconds of a run through XLA from which NumPy's form is made: some times what it takes to hand arrays over
 LEAST = 2.5e-5
-RUNS = 5  # bound: of XLA's form, of which the one in the middle counts
+CLEARLY = 1.25  # bound: times as long as NumPy's form that XLA's takes, which depends on how often it is called
 
 
 def settle_engine(entry, here, version, everything):
@@ -56,8 +58,10 @@ class BesideXLA(Deferred):
 
     def promises(self, leaves):
         """Whether a run through XLA takes so long that another form may be faster, and gives no weak types."""
-        raw, self.each = self.timed_xla(trap.with_status(self.here.call), leaves, 1)
-        return self.each >= LEAST and not host_arrays.gave_weak(raw)
+        program, raw = trap.with_status(self.here.call), []
+        self.each = woken(lambda: raw.append(self.waited_for(program, *leaves)), BRIEF)
+        weak = host_arrays.gave_weak(raw[0] if isinstance(raw[0], tuple) else (raw[0],))
+        return self.each >= LEAST and not weak
 
     def begin(self):
         """Have it answer calls from now on."""
@@ -73,29 +77,34 @@ class BesideXLA(Deferred):
         with dispatch.wide():
             return self.choice().program(*leaves)
 
-    def timed_xla(self, program, leaves, runs):
-        """(raw results, seconds) of so many runs of a program through XLA."""
-        raw = []
-
-        def xla():
-            raw[:] = [self.waited_for(program, *leaves)]
-
-        (seconds,) = turns([xla], runs)
-        return raw[0] if isinstance(raw[0], tuple) else (raw[0],), seconds
+    def waited_for(self, program, *leaves):
+        """The raw results of XLA's program, when they are there: a user who waits for jax arrays sleeps meanwhile."""
+        with dispatch.wide():
+            raw = program(*leaves)
+        if self.version.endures:
+            waiting.heard(raw, self.entry.compiled.name, program)
+        dispatch.wait(raw)
+        return raw
 
     # -- on the thread -----------------------------------------------------------------------------
     def make(self):
         """Write the form as NumPy and compile its machine code, unless XLA's takes too little time."""
         entry, version, leaves, program = self.entry, self.version, self.leaves, self.choice().program
-        _, seconds = self.timed_xla(program, leaves, RUNS)
+        xla = functools.partial(self.waited_for, program)
+        seconds = woken(lambda: xla(*leaves))
         if seconds < LEAST:
             return
         with paced():
             form = backend_choice.form_beside_xla(entry, version, leaves, seconds)
         if form is not None and version.tried < HOPELESS * seconds:
-            self.trial = EngineTrial(form, functools.partial(self.waited_for, program))
+            form(*leaves)  # what hands its results over is compiled
+            self.trial = EngineTrial(form, xla, (woken(lambda: dispatch.wait(form(*leaves))), seconds))
 
     # -- on the thread of a call -------------------------------------------------------------------
+    def is_ahead(self):
+        ours, xla = self.version.times
+        return CLEARLY * ours <= xla
+
     def form_without(self):
         return None
 
@@ -106,3 +115,33 @@ class BesideXLA(Deferred):
 
     def made(self):
         return "generated NumPy was compared with it"
+
+
+class Countdown:
+    """The calls through XLA that a BesideXLA waits for, which are answered as if there were none. arrays: as
+    `array_shapes` has them."""
+
+    def __init__(self, here, version):
+        self.waiting, self.arrays = version.deferred, array_shapes(here, version)
+
+    def is_next(self):
+        """Whether a call is to go the long way, to it."""
+        waiting = self.waiting
+        if waiting.state is not WAITS or waiting.is_due():
+            return True
+        waiting.calls, waiting.seconds = waiting.calls + 1, waiting.seconds + waiting.each
+        return False
+
+    def __call__(self, callee, /, *args, **kwargs):
+        """The answer of a Callee's function."""
+        return callee(callee.compiled.slow, args, kwargs)
+
+
+def countdowns(here):
+    """A Countdown of each version that waits for its calls to pay."""
+    return [Countdown(here, version) for version in here.versions if awaits_calls(version)]
+
+
+def awaits_calls(version):
+    made = version.deferred
+    return isinstance(made, BesideXLA) and made.state is WAITS

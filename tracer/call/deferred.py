@@ -148,7 +148,7 @@ class Deferred:
             out = self.trial(leaves)
         if self.trial.ended():
             self.version.times = self.trial.times()
-            self.faster = self.trial.forms[0] if backend_choice.is_ahead(self.version) else None
+            self.faster = self.trial.forms[0] if self.is_ahead() else None
             self.take_over(leaves)
         return out
 
@@ -237,9 +237,10 @@ class Deferred:
         if version.endures:  # signals are heard where one form has the calls
             self.faster = backend_choice.faster_as_numpy(entry, version, leaves, xla)
             return
-        (first,) = clock.turns([xla], 1)
-        form = backend_choice.form_beside_xla(entry, version, leaves, first, self.least)
-        self.trial = None if form is None else EngineTrial(form, functools.partial(self.waited_for, program))
+        woken = clock.woken(xla)
+        form = backend_choice.form_beside_xla(entry, version, leaves, woken, self.least)
+        if form is not None:
+            self.trial = EngineTrial(form, functools.partial(self.waited_for, program), (math.inf, woken))
 
     def waited_for(self, program, *leaves):
         """The raw results of XLA's program, when they are there; signals are heard meanwhile where it may take long."""
@@ -275,6 +276,10 @@ class Deferred:
         call = self.here.call
         return call.program if isinstance(call, Trees) else call
 
+    def is_ahead(self):
+        """Whether generated NumPy is faster, of the version's times."""
+        return backend_choice.is_ahead(self.version)
+
     def form_without(self):
         """What has the calls where the other form could not be made, None for XLA."""
         return self.run_as_numpy
@@ -299,10 +304,11 @@ class Deferred:
 
 class EngineTrial:
     """Some calls by generated NumPy, then as many by XLA: threads of the one are awake for a while after it, and would
-    have the other wait in each turn. spent: seconds of the calls of each."""
+    have the other wait in each turn. woken: seconds of each where threads of XLA's are awake (`clock.woken`), as they
+    may not be where calls come the long way; spent: seconds of the calls of each."""
 
-    def __init__(self, run, xla):
-        self.forms, self.spent = (run, xla), ([], [])
+    def __init__(self, run, xla, woken):
+        self.forms, self.woken, self.spent = (run, xla), woken, ([], [])
 
     def __call__(self, leaves):
         """The raw results of a call."""
@@ -313,13 +319,17 @@ class EngineTrial:
         return out
 
     def ended(self):
-        """Whether it is known who is faster: soon where XLA takes several times as long."""
+        """Whether it is known who is faster: without calls by XLA where that is, soon where it takes several times as
+        long."""
         count = len(self.spent[1])
-        return count >= TURNS or count >= FEW and self.times()[1] > HOPELESS * self.times()[0]
+        ours, xla = self.times()
+        if not count:
+            return len(self.spent[0]) >= TURNS and xla < ours
+        return count >= TURNS or count >= FEW and xla > HOPELESS * ours
 
     def times(self):
-        """Seconds of each: the least, as others had to wait."""
-        return tuple(map(min, self.spent))
+        """Seconds of each."""
+        return tuple([min(known, clock.in_a_row(t)) if t else known for known, t in zip(self.woken, self.spent)])
 
 
 def is_deferred(version):

@@ -17,6 +17,7 @@ from ..program.numpy_call import stored_names
 from ..program.specialisation_set import IN_TURN
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
+from .beside_xla import awaits_calls, countdowns
 from .contest import contests
 from .deferred import is_deferred
 from .in_front import in_front
@@ -68,7 +69,8 @@ class Hit:
             for contest in alike:
                 answer = f"callee.given({called})" if at_once else f"{named(contest)}(callee, {called})"
                 lines.append(f"{self.where(contest.arrays, named)}return {answer}")
-        for found in [*interims(self.entry, self.here), *in_front(self.entry, self.here)] if plain is None else ():
+        others = [*interims(self.entry, self.here), *in_front(self.entry, self.here), *countdowns(self.here)]
+        for found in others if plain is None else ():
             asks = f"{named(found)}.is_next()"
             lines.append(f"{self.where(found.arrays, named, asks)}return {named(found)}(callee, {called})")
         return [*self.lead, *lines] if lines else []
@@ -99,7 +101,8 @@ class Hit:
             return [*lead, slow]
         again = f"return callee(entry_{k}.run, {', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
         asked = any(v.asks_first for v in self.versions)
-        if asked or here.straight and all(v.engine for v in self.versions) or any(map(is_deferred, self.versions)):
+        other = any(is_deferred(v) and not awaits_calls(v) for v in self.versions)
+        if asked or here.straight and all(v.engine for v in self.versions) or other:
             return [*lead, *(self.in_cells([again]) if len(self.versions) <= SEVERAL else [slow])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
             self.call = here.call.program

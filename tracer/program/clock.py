@@ -13,6 +13,8 @@ ENOUGH = 0.1  # bound: seconds after which no further run is timed; the first fe
 RUNS, SHORT = 5, 0.03  # bound: the shortest of so many runs, as long as they took so many seconds
 LONG = 0.5  # bound: seconds of a first run after which there is no second: threads of libraries are made in the first
 PAUSE = 0.05  # bound: seconds that a call waits for what is timed on another thread
+WOKEN = 400  # bound: runs in a row after which threads of XLA are awake
+BRIEF, FULL = 2e-3, 1.5e-2  # bound: seconds of such runs, within a call and beside calls
 
 
 class Timing:
@@ -47,6 +49,25 @@ def turns(forms, times, ready=0):
             if time.perf_counter() - begun > ENOUGH:
                 break
         return tuple(map(statistics.median, found))
+
+
+def woken(run, seconds=FULL):
+    """Seconds of a run through XLA where one follows the other: its threads, which sleep after some 20 us without work,
+    stay awake after a hundred or so. Where each run wakes them it takes several times as long."""
+    spent = []
+    with TIMING.lock:
+        while len(spent) < WOKEN and sum(spent) < seconds:
+            start = time.perf_counter()
+            run()
+            spent.append(time.perf_counter() - start)
+    return in_a_row(spent)
+
+
+def in_a_row(spent):
+    """Seconds of a run among some that followed one another: as the shorter of the later ones, for the others had to
+    wait, or to wake threads."""
+    later = sorted(spent[len(spent) // 2 :])
+    return later[len(later) // 10]
 
 
 def is_nest(x):

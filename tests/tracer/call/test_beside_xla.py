@@ -75,6 +75,28 @@ def test_calls_tell_which_is_faster(monkeypatch, function, args, numpy):
     assert ("generated NumPy: " in str(f.plan(*given))) == numpy
 
 
+def test_calls_that_wait_are_answered_in_front(monkeypatch):
+    """Each counts, of its shape alone; the one that pays goes the long way."""
+    monkeypatch.setattr(deferred.WORKER, "ask", lambda job: asked.append(job) or True)
+    asked, f, few, many = [], jit(ranked), of_jax([3.0, 1.0, 2.0]), of_jax([2.0, 1.0])
+    f(few), f(many)
+    (here,) = [w for e in f.compiled.entries.values() for w in e.worlds]
+    first, second = [v.deferred for v in here.versions]
+    long, way = [], type(first).__call__
+    monkeypatch.setattr(beside_xla.BesideXLA, "__call__", lambda made, *leaves: long.append(made) or way(made, *leaves))
+    for _ in range(5):
+        agree(jax.tree.map(np.asarray, f(few)), jax.tree.map(np.asarray, ranked(np.array([3.0, 1.0, 2.0]))))
+        agree(jax.tree.map(np.asarray, f(many)), jax.tree.map(np.asarray, ranked(np.array([2.0, 1.0]))))
+    assert not long and (first.calls, second.calls) == (6, 6) and not asked
+    assert "through XLA, 6 calls so far; generated NumPy waits until it pays" in f.explain()
+    second.seconds = second.estimate
+    for _ in range(3):
+        f(few)
+    assert not long and not asked
+    f(many)
+    assert second in long and asked == [second] and "being written as NumPy" in f.explain()
+
+
 def test_gradients_are_compared_too(monkeypatch):
     monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0))
     loss = lambda x: np.sum(np.sort(x) * np.arange(3.0))
@@ -97,6 +119,12 @@ def test_a_form_far_behind_is_not_tried_on_calls(monkeypatch):
     monkeypatch.setattr(beside_xla, "HOPELESS", 0.0)
     version = settled(jit(ranked), of_jax([3.0, 1.0, 2.0]), want=ranked(np.array([3.0, 1.0, 2.0])))
     assert version.deferred.trial is None and version.engine is None
+
+
+@pytest.mark.parametrize("xla, numpy", [(1.2, None), (1.3, "NumPy")])
+def test_it_has_to_be_clearly_ahead(monkeypatch, xla, numpy):
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, xla))
+    assert settled(jit(ranked), of_jax([3.0, 1.0, 2.0]), want=ranked(np.array([3.0, 1.0, 2.0]))).engine == numpy
 
 
 @pytest.mark.parametrize("option", [{"engine": "xla"}, {"exact": True}, {"dynamic": False}])

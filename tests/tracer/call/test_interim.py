@@ -67,10 +67,17 @@ def test_plain_calls_pay_for_xla(monkeypatch):
     agree((b.n, b.x), (a.n, a.x))
 
 
+def disturbed(run):
+    """As `clock.woken`, where other threads have Python meanwhile."""
+    run()
+    return 1e9
+
+
 @pytest.mark.parametrize("spent, numpy", [((1.0, 4.0), True), ((3.0, 1.0), False), ((1.0, 0.95), True)])
 def test_calls_tell_which_form_is_faster(monkeypatch, spent, numpy):
     """Some calls by one, then some by the other; the least of each counts, but for what is alike."""
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
+    monkeypatch.setattr(deferred.clock, "woken", disturbed)
     monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: spent)
     f, a, b = jit(Counter.step), Counter(), Counter()
     for n in range(12 + 2 * deferred.TURNS):
@@ -81,12 +88,37 @@ def test_calls_tell_which_form_is_faster(monkeypatch, spent, numpy):
             waiting.seconds = waiting.estimate
     (version,) = [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
     assert not is_settling(f) and version.engine == ("NumPy" if numpy else None) and version.times == spent
-    assert [len(x) for x in waiting.trial.spent] == [deferred.TURNS, deferred.FEW if spent == (1.0, 4.0) else deferred.TURNS]
+    assert [len(x) for x in waiting.trial.spent] == [deferred.TURNS, deferred.FEW if spent == (1.0, 4.0) else 0]
+
+
+@pytest.mark.parametrize(
+    "xla, woken, numpy, calls, ahead",
+    [
+        (50e-6, 8e-6, 30e-6, 0, "XLA"),  # whose threads are awake where calls come in a row
+        (50e-6, 5e-3, 30e-6, deferred.TURNS, "NumPy"),  # it was timed while other threads had Python
+        (20e-6, 40e-6, 30e-6, deferred.TURNS, "XLA"),
+        (50e-6, 40e-6, 30e-6, deferred.TURNS, "NumPy"),
+        (90e-6, 40e-6, 2e-6, deferred.FEW, "NumPy"),  # it could not be ahead
+    ],
+)
+def test_the_least_that_xla_took_counts(monkeypatch, xla, woken, numpy, calls, ahead):
+    now = [0.0]
+    monkeypatch.setattr(deferred.time, "perf_counter", lambda: now[0])
+
+    def spends(seconds):
+        now[0] += seconds
+
+    trial = deferred.EngineTrial(lambda *_: spends(numpy), lambda *_: spends(xla), (float("inf"), woken))
+    while not trial.ended():
+        trial([])
+    ours, theirs = trial.times()
+    assert [len(x) for x in trial.spent] == [deferred.TURNS, calls] and (ours < theirs) == (ahead == "NumPy")
 
 
 def test_what_becomes_ready_within_a_call_is_compared_too(monkeypatch):
     """The worker may be done while a call of the program runs: nearly always, where that takes most of the time."""
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: jobs.append(job) or True)
+    monkeypatch.setattr(deferred.clock, "woken", disturbed)
     monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, 4.0))
     monkeypatch.setattr(interim, "WAY", 0.0)
     jobs, f, a, b = [], jit(Counter.step), Counter(), Counter()
