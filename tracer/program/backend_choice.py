@@ -50,7 +50,7 @@ TURNS = 9  # bound: of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least; measured by benchmarks/tune.py
 LITTLE = 0.1  # bound: share of the time that is no matter, of what runs in native loops
 MUCH = 0.5  # bound: share of a short time that nests have to save, for the seconds that they take to compile
-TINY = 3e-6  # bound: seconds up to which nothing is compiled
+TINY = 1e-6  # bound: seconds up to which nothing is compiled: about what a call in front of machine code takes
 # bound: seconds of a run through XLA from which jax arrays are tried as NumPy at once, if not by `call/beside_xla.py`
 HANDED = 3e-4
 LITTLE_ROW = 1 << 13  # bound: elements of an array up to which nests are taken not to lose to NumPy's calls
