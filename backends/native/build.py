@@ -75,11 +75,12 @@ def quick_target():
 
 @functools.cache
 def libraries():
-    """The process itself, the C library under the names it has elsewhere, its vector functions, NumPy's distributions,
-    and Python."""
+    """The process itself, the C library under the names it has elsewhere, its vector functions, NumPy's distributions
+    and its BLAS, and Python."""
     found = []
-    distributions = getattr(getattr(importlib.import_module("numpy.random"), "_generator", None), "__file__", None)
-    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase", "libmvec.so.1", distributions):
+    file_of = lambda module, part: getattr(getattr(importlib.import_module(module), part, None), "__file__", None)
+    of_numpy = file_of("numpy.random", "_generator"), file_of("numpy.linalg", "_umath_linalg")
+    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase", "libmvec.so.1", *of_numpy):
         with contextlib.suppress(OSError, TypeError):
             found.append(ctypes.CDLL(name))
     return [*found, ctypes.pythonapi]

@@ -11,6 +11,7 @@ from ...ir.affine import affine_constant
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.source import code_place
+from . import blas
 from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
@@ -212,6 +213,8 @@ class RegionEmitter(Writes):
     def computed(self, eqn, t, xs):
         """A reduction, a product or a search: a register, or an array."""
         if eqn.op is OPS["dot_general"]:
+            if self.is_left_to_blas(eqn):
+                return blas.product(self, eqn, t, xs)
             xs = self.multiplied(eqn, xs)
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
@@ -230,11 +233,16 @@ class RegionEmitter(Writes):
         cell.written()
         return Memory(t, cell)
 
+    def is_left_to_blas(self, eqn):
+        """Whether a product is left to a routine, which adds up in an order of its own."""
+        large = self.block is None and not self.code.exact and multiplications(eqn) > self.largest_product(eqn)
+        return large and blas.takes(eqn)
+
     def multiplied(self, eqn, xs):
         """The operands of a product, computed now where they are read again for each row or column of the other."""
         n, once = multiplications(eqn), read_once(eqn)
         if n > self.largest_product(eqn):
-            raise NotNative(f"a product of {n} multiplications a trip, for which there are libraries")
+            raise NotNative(blas.LARGE.format(n))
         again = lambda x, rep: x not in once and (rep.slow or rep.cost > CHEAP)
         return [self.materialised(rep) if again(x, rep) else rep for x, rep in zip(eqn.operands, xs, strict=True)]
 

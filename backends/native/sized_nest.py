@@ -49,6 +49,9 @@ class SizedRegion(RegionEmitter):
         """Within loops they stay: what is no nest there is left to Python, trip by trip."""
         return super().row_of_calls(op, d) if self.nest.once else float("inf")
 
+    def is_left_to_blas(self, eqn):
+        return False
+
     def largest_product(self, eqn):
         """Likewise those with a vector, and of two."""
         of_vectors = read_once(eqn) or not eqn.attrs["contract"][0]
