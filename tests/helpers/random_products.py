@@ -67,7 +67,7 @@ class ProductProgram:
         return f"{at}:{at + size}"
 
     def square(self):
-        return self.r.choice(["a", "b", "s[k % 3]", "s[1]", "s[(2 * k + 1) % 3]"])
+        return self.r.choice(["a", "b", "a.T", "s[k % 3]", "s[1]", "s.swapaxes(1, 2)[(2 * k + 1) % 3]"])
 
     def window(self, p, q):
         """Text of a part of a matrix that is stored into."""
