@@ -28,7 +28,7 @@ def routine(name):
     return next((symbol for form in NAMES if library_address(symbol := form.format(name)) is not None), None)
 
 
-def takes(eqn):
+def is_made_by_blas(eqn):
     """Whether an equation is the product of a matrix with a vector or a matrix, of floats, that a routine makes."""
     if eqn.op is not DOT or any(eqn.attrs["batch"]) or any(len(axes) != 1 for axes in eqn.attrs["contract"]):
         return False
@@ -43,17 +43,17 @@ def letter(d):
     return {4: "s", 8: "d"}[d.itemsize]
 
 
-def product(region, eqn, t, xs):
+def product_by_blas(region, eqn, t, xs):
     """Emit a product by a routine -> the Rep of the result. t: its type; xs: the Reps of the operands."""
     n = multiplications(eqn)
-    factors = [laid_out(region.code, x) for x in xs]
+    factors = [factor_in_memory(region.code, x) for x in xs]
     for k, x in enumerate(xs):
         if factors[k] is None and x.type.ndim == 2 and n < READ * x.type.size:
             raise NotNative(LARGE.format(n))
-        factors[k] = factors[k] or laid_out(region.code, region.materialised(x))
+        factors[k] = factors[k] or factor_in_memory(region.code, region.materialised(x))
     cell = region.own_cell(eqn.results[0], xs)
     region.flush()
-    multiply(region.code, eqn, factors, cell.pointer)
+    call_blas(region.code, eqn, factors, cell.pointer)
     cell.written()
     return Memory(t, cell)
 
@@ -67,7 +67,7 @@ class Factor(NamedTuple):
     flipped: bool = False
 
 
-def laid_out(code, x):
+def factor_in_memory(code, x):
     """The Factor of what lies in memory, maybe as a part of something larger; None of what a routine cannot read."""
     shape, names = x.type.shape, [code.name() for _ in x.type.shape]
     index = tuple(map(IndexForm.of, names))
@@ -95,7 +95,7 @@ def read_along(shape, steps):
     return None
 
 
-def multiply(code, eqn, factors, out):
+def call_blas(code, eqn, factors, out):
     """Emit the call. factors: those of the operands; out: a pointer to the result, in row-major order."""
     (a, b), d = (z.type for z in eqn.operands), eqn.results[0].type.dtype
     (i,), (j,) = eqn.attrs["contract"]
@@ -103,17 +103,17 @@ def multiply(code, eqn, factors, out):
     x, y = factors
     if a.ndim == 2 and b.ndim == 2:
         sizes = a.shape[1 - i], b.shape[1 - j], a.shape[i]
-        called(code, "gemm", d, [way(x, i == 1), way(y, j == 0)], sizes, factors, 0, Factor(out, sizes[1]))
+        call_routine(code, "gemm", d, [way(x, i == 1), way(y, j == 0)], sizes, factors, 0, Factor(out, sizes[1]))
         return
     if a.ndim == 1:
         (x, a, i), y = (y, b, j), x
     nothing = llvm_literal(0, d)  # added to what is there: a NaN of before, times 0, would stay one
     code.count_up("0", a.shape[1 - i], lambda t: code.store(out, d, IndexForm.of(t), nothing) or ())
     sizes = a.shape[::-1] if x.flipped else a.shape
-    called(code, "gemv", d, [way(x, i == 1)], sizes, [x, y], 1, Factor(out, 1))
+    call_routine(code, "gemv", d, [way(x, i == 1)], sizes, [x, y], 1, Factor(out, 1))
 
 
-def called(code, name, d, ways, sizes, factors, beta, out):
+def call_routine(code, name, d, ways, sizes, factors, beta, out):
     """A call of a routine. ways, sizes: which factors are transposed, and the sizes that it asks for; beta: times what
     is in `out`, which is added."""
     t = llvm_type(d)

@@ -214,7 +214,7 @@ class RegionEmitter(Writes):
         """A reduction, a product or a search: a register, or an array."""
         if eqn.op is OPS["dot_general"]:
             if self.is_left_to_blas(eqn):
-                return blas.product(self, eqn, t, xs)
+                return blas.product_by_blas(self, eqn, t, xs)
             xs = self.multiplied(eqn, xs)
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
@@ -236,7 +236,7 @@ class RegionEmitter(Writes):
     def is_left_to_blas(self, eqn):
         """Whether a product is left to a routine, which adds up in an order of its own."""
         large = self.block is None and not self.code.exact and multiplications(eqn) > self.largest_product(eqn)
-        return large and blas.takes(eqn)
+        return large and blas.is_made_by_blas(eqn)
 
     def multiplied(self, eqn, xs):
         """The operands of a product, computed now where they are read again for each row or column of the other."""
