@@ -58,10 +58,12 @@ class BesideXLA(Deferred):
 
     def promises(self, leaves):
         """Whether a run through XLA takes so long that another form may be faster, and gives no weak types."""
-        program, raw = trap.with_status(self.here.call), []
-        self.each = woken(lambda: raw.append(self.waited_for(program, *leaves)), BRIEF)
-        weak = host_arrays.gave_weak(raw[0] if isinstance(raw[0], tuple) else (raw[0],))
-        return self.each >= LEAST and not weak
+        xla = functools.partial(self.waited_for, trap.with_status(self.here.call), *leaves)
+        raw = xla()
+        if host_arrays.gave_weak(raw if isinstance(raw, tuple) else (raw,)):
+            return False
+        self.each = woken(xla, BRIEF)
+        return self.each >= LEAST
 
     def begin(self):
         """Have it answer calls from now on."""
