@@ -132,7 +132,6 @@ def test_loops_and_branches_are_captured_where_they_arrive(cloudpickle):
 ARRIVING = """
 import pickle, sys
 import numpy as np
-from collected import collect
 total, slope = pickle.loads(open(sys.argv[1], "rb").read())
 x = np.arange(40.0)
 print(total(x), slope(x)[5], "2 loops" in total.explain())
