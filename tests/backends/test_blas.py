@@ -154,7 +154,7 @@ def test_values(function, args, d, engine):
     np.testing.assert_allclose(got, want, rtol=0, atol=(1e-13 if d is np.float64 else 1e-4) * abs(want).max())
 
 
-def test_gradients(monkeypatch):
+def test_gradients():
     loss = lambda s, w: layers(s, w).sum()
     got, dw, h = grad(loss, argnums=(0, 1))(S, W), RNG.normal(size=140), 1e-6
     assert (loss(S, W + h * dw) - loss(S, W - h * dw)) / (2 * h) == pytest.approx(got[1] @ dw, rel=1e-6)

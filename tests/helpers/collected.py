@@ -6,10 +6,9 @@ import gc
 def collect():
     """gc.collect(), which does nothing and returns 0 while another thread is in it, until it has found what is made here for it
     to find."""
-    found = 0
-    while not found:
+    while True:
         cycle = []
         cycle.append(cycle)
         del cycle
-        found = gc.collect()
-    return found
+        if gc.collect():
+            return

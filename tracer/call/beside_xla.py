@@ -8,7 +8,7 @@ on the thread that `jit(tier="background")` uses, and then some calls are answer
 
 import functools
 
-from ...backends.xla import dispatch, host_arrays, waiting
+from ...backends.xla import dispatch, host_arrays
 from ...ir.types import type_of
 from ..program import backend_choice, trap
 from ..program.clock import BRIEF, woken
@@ -79,14 +79,8 @@ class BesideXLA(Deferred):
         with dispatch.wide():
             return self.choice().program(*leaves)
 
-    def waited_for(self, program, *leaves):
-        """The raw results of XLA's program, when they are there: a user who waits for jax arrays sleeps meanwhile."""
-        with dispatch.wide():
-            raw = program(*leaves)
-        if self.version.endures:
-            waiting.heard(raw, self.entry.compiled.name, program)
-        dispatch.wait(raw)
-        return raw
+    def wait(self, raw, program):
+        dispatch.wait(raw)  # who waits for jax arrays sleeps meanwhile
 
     # -- on the thread -----------------------------------------------------------------------------
     def make(self):

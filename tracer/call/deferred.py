@@ -248,8 +248,12 @@ class Deferred:
             raw = program(*leaves)
         if self.version.endures:
             waiting.heard(raw, self.entry.compiled.name, program)
-        spinning.ndarrays(raw, program)
+        self.wait(raw, program)
         return raw
+
+    def wait(self, raw, program):
+        """Wait for what XLA's program gave, as calls of the user's do."""
+        spinning.ndarrays(raw, program)
 
     # -- on the thread of a call -------------------------------------------------------------------
     def take_over(self, leaves):
