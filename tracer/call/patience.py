@@ -136,22 +136,26 @@ def is_small(x):
 def is_plain(x):
     """Whether there is surely neither an array of jax's in an argument, nor one of small floats: not where it has more
     items than are looked at."""
-    level, seen = [x], 0
-    while kinds := set(map(type, level)) - NUMBERS:
+    kind = type(x)
+    if kind in NUMBERS:
+        return True
+    level, kinds, seen = (x,), {kind}, 0
+    while kinds:
         seen += len(level)
         if seen > LOOKED_AT:
             return False
-        inner = []
+        inner = ()
         for kind in kinds:
-            items = [y for y in level if type(y) is kind]
+            items = level if len(kinds) == 1 else [y for y in level if type(y) is kind]
             if kind is np.ndarray:
                 if any(map(is_small, items)):
                     return False
             elif issubclass(kind, list | tuple | dict):
-                inner += chain.from_iterable([y.values() for y in items] if issubclass(kind, dict) else items)
+                parts = [y.values() for y in items] if issubclass(kind, dict) else items
+                inner = parts[0] if len(parts) == 1 and not inner else [*inner, *chain.from_iterable(parts)]
             elif seen > 1 or not pytree.is_leaf(pytree.structure(x)) or dispatch.is_device_array(x):
                 return False  # what else lies in a container is not looked at
-        level = inner
+        level, kinds = inner, set(map(type, inner)) - NUMBERS
     return True
 
 

@@ -35,6 +35,7 @@ from .sharing import arrays
 from .variant_parts import VariantParts, holds_variants
 
 PASSES = 12
+REPEATED = 2  # bound: passes that each change places of other objects than the one before, under the same names
 LAST = object()  # the key under which a loop has the last item of a list that it appends to
 FAR = 2**57  # what counters are first taken to reach; none does
 
@@ -181,10 +182,13 @@ class Roll:
 
     def settle(self):
         """The pass that assumes all that it shows."""
+        self.latest, self.repeated = [], 0  # the places that the last pass came to carry, see `must_grow`
         for _ in range(PASSES):
             run = self.passed()
+            known = set(self.carried)
             if not self.learn(run) and induction.ints_settled(self, run):
                 break
+            self.must_grow(known, run)
             run.close()
         else:
             raise self.refused("what it carries does not settle")
@@ -294,6 +298,17 @@ class Roll:
                 self.stores.append(s)
                 more = True
         return more
+
+    def must_grow(self, known, run):
+        """Refuse a loop whose passes each change other objects, made anew in each: what the one before came to carry
+        stays as it was, and as many places of the same names are carried instead."""
+        fresh = [s for s in self.carried if s not in known and s.kind != "cell"]
+        stay = not any(fixpoint_memo.changes(run, s, self.carried[s]) for s in self.latest)
+        same = self.latest and sorted(s.name for s in fresh) == sorted(s.name for s in self.latest)
+        self.repeated = self.repeated + 1 if same and stay else 0
+        self.latest = fresh
+        if self.repeated == REPEATED:
+            raise self.refused("what it carries does not settle")
 
     def first(self, slot, run):
         return self.before[slot] if slot in self.before else run.before[slot]
