@@ -35,7 +35,6 @@ config = jax.config
 
 class Setting:
     """Says what jax.config does."""
-
     value = property(lambda self: config.jax_enable_x64)
 
 
@@ -50,18 +49,18 @@ def wide():
 
 
 @contextlib.contextmanager
-def lowering_as(native=True, exact=False, precision="highest", device=None):
+def lowering_as(native=True, exact=False, precision="highest", device=None, least=...):
     """Within, this thread lowers programs by these options, which are those of `program`."""
-    natively = contextlib.nullcontext() if native else asked(None)
+    natively = contextlib.nullcontext() if native and least is ... else asked(least if native else None)
     with exactly(exact), multiplying(precision), lowering_for(device), natively:
         yield
 
 
-def program(find, name, native=True, exact=False, raising=False, precision="highest", device=None):
+def program(find, name, native=True, exact=False, raising=False, precision="highest", device=None, least=...):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
 
-    native: whether loops may run as machine code of ours where that pays.
+    native, least: whether loops may run as machine code of ours, and the work from which they do, ... where that pays.
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
     precision: of products, one of `exactness.PRECISIONS`.
     raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
@@ -77,7 +76,8 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
         func, places = find(tuple([Tensor(np.shape(x), np.dtype(getattr(x, "dtype", type(x)))) for x in leaves]))
 
         def lowered(leaves):
-            with lowering_as(native, exact, precision, device), ending(func, made := numbers_in_nests(widen(func))):
+            options = native, exact, precision, device, least
+            with lowering_as(*options), ending(func, made := numbers_in_nests(widen(func))):
                 out = dear(func, leaves, lower(made, [leaves[i] for i in places]))
             if raising:
                 *out, status = out
@@ -157,7 +157,7 @@ class Program:
         """Take what another program has compiled for such leaves, which it takes as this one does."""
         if (found := other.known.get(asked := signature(leaves))) is not None:
             found.__wrapped__.owner[0] = self
-            self.first = self.first if self.known else found
+            self.first = self.first if self.known.keys() - {asked} else found
             self.known[asked] = found
 
     def lower(self, *leaves):

@@ -1,9 +1,10 @@
-"""Programs on jax arrays begin through XLA, and are generated NumPy where that turns out to be faster.
+"""Programs on jax arrays begin through XLA, and run in another form where that turns out to be faster.
 
-To hand results over takes NumPy's form some 10 us, and its machine code is compiled in as long as XLA's. So nothing
-waits for it where XLA's form takes little: calls are counted in front of XLA's until they have paid for it, it is made
-on the thread that `jit(tier="background")` uses, and then some calls are answered by it and some by XLA
-(`deferred.EngineTrial`). The faster has the others.
+One is XLA's with its straight lines as nests, so that a small program is one function of machine code where XLA runs
+some dozens of kernels. The other is generated NumPy, which takes some 10 us to hand results over. Their machine code is
+compiled in as long as XLA's. So nothing waits for them where XLA's form takes little: calls are counted in front of
+XLA's until they have paid, the others are made on the thread that `jit(tier="background")` uses, and then some calls
+are answered by the faster of them and some by XLA (`deferred.EngineTrial`). The faster has the others.
 """
 
 import functools
@@ -21,7 +22,10 @@ from .worker import paced
 
 # bound: seconds of a run through XLA from which NumPy's form is made: some times what it takes to hand arrays over
 LEAST = 2.5e-5
+# bound: likewise from which its straight lines are made nests, which a launch through XLA calls
+LEAST_IN_NESTS = 1e-5
 CLEARLY = 1.25  # bound: times as long as NumPy's form that XLA's takes, which depends on how often it is called
+AHEAD = 1.1  # bound: likewise as long as its form of nests, which is launched as it is
 
 
 def settle_engine(entry, here, version, everything):
@@ -49,12 +53,13 @@ def may_be_beside(entry, here, version, everything):
 class BesideXLA(Deferred):
     """Stands for XLA's form among those of a `BackendChoice`, until the other one is ready and both are compared."""
 
-    OTHER, MEANWHILE, UNMADE = "generated NumPy", "through XLA", "not written as NumPy"
-    STATES = {WAITS: "generated NumPy waits until it pays", ASKED: "being written as NumPy"}
+    OTHER, MEANWHILE, UNMADE = "other forms", "through XLA", "not made in another form"
+    STATES = {WAITS: "other forms wait until they pay", ASKED: "being made in other forms"}
 
     def __init__(self, entry, here, version):
         super().__init__(entry, here, version, self.through_xla)
         self.replaced, self.each = (here, here.call), None
+        self.nested = self.raising = None  # Programs of the form of nests, and where checks raise
 
     def promises(self, leaves):
         """Whether a run through XLA takes so long that another form may be faster, and gives no weak types."""
@@ -63,7 +68,7 @@ class BesideXLA(Deferred):
         if host_arrays.gave_weak(raw if isinstance(raw, tuple) else (raw,)):
             return False
         self.each = woken(xla, BRIEF)
-        return self.each >= LEAST
+        return self.each >= min(LEAST, LEAST_IN_NESTS)
 
     def begin(self):
         """Have it answer calls from now on."""
@@ -84,33 +89,71 @@ class BesideXLA(Deferred):
 
     # -- on the thread -----------------------------------------------------------------------------
     def make(self):
-        """Write the form as NumPy and compile its machine code, unless XLA's takes too little time."""
+        """Make the other forms, unless XLA's takes too little time, and have the faster of them compared with it."""
         entry, version, leaves, program = self.entry, self.version, self.leaves, self.choice().program
         xla = functools.partial(self.waited_for, program)
         seconds = woken(lambda: xla(*leaves))
-        if seconds < LEAST:
+        nested, least = self.in_nests(leaves, seconds), seconds
+        if nested is not None and AHEAD * (ours := woken(lambda: nested(*leaves))) <= seconds:
+            self.trial, least = EngineTrial(nested, xla, (ours, seconds)), ours
+        if least < LEAST:
             return
         with paced():
-            form = backend_choice.form_beside_xla(entry, version, leaves, seconds)
-        if form is not None and version.tried < HOPELESS * seconds:
-            form(*leaves)  # what hands its results over is compiled
-            self.trial = EngineTrial(form, xla, (woken(lambda: dispatch.wait(form(*leaves))), seconds))
+            form = backend_choice.form_beside_xla(entry, version, leaves, least)
+        if form is None or version.tried >= HOPELESS * least:
+            return
+        form(*leaves)  # what hands its results over is compiled
+        ours = woken(lambda: dispatch.wait(form(*leaves)))
+        if self.trial is None or CLEARLY * ours <= least:
+            self.nested, self.trial = None, EngineTrial(form, xla, (ours, seconds))
+
+    def in_nests(self, leaves, seconds):
+        """XLA's program with its straight lines as nests, compiled; None where there is nothing to put together."""
+        entry, here, version = self.entry, self.here, self.version
+        if seconds < LEAST_IN_NESTS or version.chain is not None:
+            return None
+        func = backend_choice.in_nests(entry, version, version.func)
+        if func is None:
+            return None
+        version.within_xla, find = func, lambda types: (func, version.places)
+        made = functools.partial(dispatch.program, find, entry.compiled.name, least=0, **here.options)
+        self.nested, self.raising = made(), made(raising=True) if here.raising is not None else None
+        with paced():
+            for program in filter(None, (self.nested, self.raising)):
+                self.waited_for(program, *leaves)
+        return functools.partial(self.waited_for, self.nested)
 
     # -- on the thread of a call -------------------------------------------------------------------
     def is_ahead(self):
         ours, xla = self.version.times
-        return CLEARLY * ours <= xla
+        return (CLEARLY if self.nested is None else AHEAD) * ours <= xla
+
+    def use_faster(self, leaves):
+        if self.nested is None:
+            self.version.within_xla = None
+            super().use_faster(leaves)
+            return
+        self.here.base.adopt(leaves, self.nested)
+        if self.raising is not None and self.here.raising is not None:
+            self.here.raising.quick.adopt(leaves, self.raising)
+        self.put_back()
 
     def form_without(self):
         return None
 
     def keep_xla(self, leaves):
+        self.version.within_xla = None
+        self.put_back()
+
+    def put_back(self):
+        """Have XLA's program answer calls as before, if it is alone."""
         here, call = self.replaced
         if self.here is here and not self.choice().found:
             here.call = call
 
     def made(self):
-        return "generated NumPy was compared with it"
+        form = "other forms were" if self.trial is None else "its nests were" if self.nested else "generated NumPy was"
+        return f"{form} compared with it"
 
 
 class Countdown:

@@ -267,7 +267,7 @@ class Deferred:
             choice.found = tuple([run for run in choice.found if run is not self])
             choice.known.clear()
             if self.faster is not None:
-                backend_choice.switch_to_numpy(entry, here, version, self.faster)
+                self.use_faster(leaves)
             else:
                 self.keep_xla(leaves)
             if version.times is not None:
@@ -287,6 +287,10 @@ class Deferred:
     def form_without(self):
         """What has the calls where the other form could not be made, None for XLA."""
         return self.run_as_numpy
+
+    def use_faster(self, leaves):
+        """Have the form as NumPy answer calls of the version."""
+        backend_choice.switch_to_numpy(self.entry, self.here, self.version, self.faster)
 
     def keep_xla(self, leaves):
         """Have XLA's program answer such leaves."""

@@ -207,6 +207,10 @@ def _cost(version):
 def runs(version):
     """As what, and how long that took."""
     ours, xla, inside = (t and in_time(t) for t in (*version.times, version.inside))
+    if not version.engine and version.within_xla is not None:
+        count = nests(version.within_xla)
+        form = f"straight lines and loops as {count} {'function' if count == 1 else 'functions'} of machine code"
+        return f"through XLA, {form}: {ours} so, {xla} as XLA compiles them, when they were timed"
     if not version.engine:
         return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
     count = nests(version.func)
@@ -250,7 +254,7 @@ def _loops(version, device):
             f"    loop         {eqn.source or 'of no line'}: {choice.told() if choice else f'through XLA: {reason}'}"
             for eqn, choice, reason in gpu.kernel_forms(version.func)
         ]
-    found = list(native.forms(version.func, 0 if version.engine else native.LEAST))
+    found = list(native.forms(version.func, 0 if version.engine or version.within_xla else native.LEAST))
     if version.engine and (why := native.uncallable()) is not None:
         found = [(eqn, reason or why) for eqn, reason in found]
     other = "in Python" if version.engine else "through XLA"

@@ -62,6 +62,7 @@ class Specialisation:
             CHECKED.add(func)
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
+        self.within_xla = None  # likewise as XLA runs them, where that is faster
         self.interpreted = None  # the program as generated NumPy, where it was needed
         self.symbolic = None  # where it stands for programs of all sizes, what knows them
         self.deferred = None  # where XLA waits until it pays, what has it compiled

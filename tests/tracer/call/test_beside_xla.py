@@ -21,6 +21,7 @@ def as_users_have_it(learning, monkeypatch):
         pytest.skip("jax arrays run as NumPy where there is one CPU device")
     monkeypatch.setattr(deferred.WORKER, "ask", lambda job: [job.run()] and True)
     monkeypatch.setattr(beside_xla, "LEAST", 0.0)
+    monkeypatch.setattr(beside_xla, "LEAST_IN_NESTS", 1e9)
     monkeypatch.setattr(deferred, "EQUATION", 1e9)  # it pays when a test says so
 
 
@@ -88,13 +89,13 @@ def test_calls_that_wait_are_answered_in_front(monkeypatch):
         agree(jax.tree.map(np.asarray, f(few)), jax.tree.map(np.asarray, ranked(np.array([3.0, 1.0, 2.0]))))
         agree(jax.tree.map(np.asarray, f(many)), jax.tree.map(np.asarray, ranked(np.array([2.0, 1.0]))))
     assert not long and (first.calls, second.calls) == (6, 6) and not asked
-    assert "through XLA, 6 calls so far; generated NumPy waits until it pays" in f.explain()
+    assert "through XLA, 6 calls so far; other forms wait until they pay" in f.explain()
     second.seconds = second.estimate
     for _ in range(3):
         f(few)
     assert not long and not asked
     f(many)
-    assert second in long and asked == [second] and "being written as NumPy" in f.explain()
+    assert second in long and asked == [second] and "being made in other forms" in f.explain()
 
 
 def test_gradients_are_compared_too(monkeypatch):
@@ -125,6 +126,59 @@ def test_a_form_far_behind_is_not_tried_on_calls(monkeypatch):
 def test_it_has_to_be_clearly_ahead(monkeypatch, xla, numpy):
     monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (1.0, xla))
     assert settled(jit(ranked), of_jax([3.0, 1.0, 2.0]), want=ranked(np.array([3.0, 1.0, 2.0]))).engine == numpy
+
+
+def mixed(x, k):
+    """Rows of machine code around a product, with an index that data give."""
+    y = np.exp(-x) * np.arange(x.size) + x[::-1]
+    s = np.sqrt(np.abs(np.outer(y, y) @ y)) - y
+    return s / s.sum(), y[k]
+
+
+@pytest.fixture
+def nested(monkeypatch):
+    """Straight lines are made nests of XLA's program, which are taken to be faster."""
+    monkeypatch.setattr(beside_xla, "LEAST", 1e9)
+    monkeypatch.setattr(beside_xla, "LEAST_IN_NESTS", 0.0)
+    monkeypatch.setattr(beside_xla, "AHEAD", 0.0)
+
+
+def test_straight_lines_are_nests_of_xlas_program(nested):
+    f, x = jit(mixed), np.array([0.5, 1.5, -0.25])
+    version = settled(f, of_jax(x), of_jax(1), want=mixed(x, 1))
+    assert version.engine is None and version.within_xla is not None
+    assert "through XLA, straight lines and loops as" in f.explain() and "until its nests were compared" in f.explain()
+    for k in (0, 2, -1, -3):
+        agree(jax.tree.map(np.asarray, f(of_jax(x * k), of_jax(k))), jax.tree.map(np.asarray, mixed(x * k, k)))
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+        f(of_jax(x), of_jax(3))
+    agree(jax.tree.map(np.asarray, f(of_jax(x), of_jax(1))), jax.tree.map(np.asarray, mixed(x, 1)))
+
+
+def test_jax_transforms_what_has_become_nests(nested):
+    f, x = jit(mixed), np.array([0.5, 1.5, -0.25])
+    version = settled(f, of_jax(x), of_jax(1), want=mixed(x, 1))
+    assert version.within_xla is not None
+    rows = np.stack([x, 2 * x])
+    with jax.enable_x64(True):
+        agree(np.asarray(jax.jit(lambda x: f(x, 1)[0])(of_jax(x))), mixed(x, 1)[0])
+        agree(np.asarray(jax.vmap(lambda x: f(x, 1)[0])(of_jax(rows))), np.stack([mixed(r, 1)[0] for r in rows]))
+        slope = jax.grad(lambda x: f(x, 1)[1])(of_jax(x))
+    agree(np.asarray(slope), grad(lambda x: mixed(x, 1)[1])(x))
+
+
+def test_gradients_are_nests_too(nested):
+    loss, x = lambda x: np.sum(np.tanh(x) * np.arange(3.0)), np.array([3.0, 1.0, 2.0])
+    version = settled(jit(grad(loss)), of_jax(x), want=np.arange(3.0) / np.cosh(x) ** 2)
+    assert version.within_xla is not None
+
+
+def test_nests_that_are_slower_are_given_up(nested, monkeypatch):
+    monkeypatch.setattr(deferred.EngineTrial, "times", lambda trial: (4.0, 1.0))
+    monkeypatch.setattr(beside_xla.BesideXLA, "is_ahead", lambda made: False)
+    x = np.array([0.5, 1.5, -0.25])
+    version = settled(jit(mixed), of_jax(x), of_jax(1), want=mixed(x, 1))
+    assert version.engine is None and version.within_xla is None
 
 
 @pytest.mark.parametrize("option", [{"engine": "xla"}, {"exact": True}, {"dynamic": False}])
@@ -159,8 +213,11 @@ def test_results_of_committed_arrays_are_committed(monkeypatch):
         assert out.committed == committed and out.shape == many.shape
 
 
-def test_other_shapes_and_threads_meanwhile(monkeypatch):
+@pytest.mark.parametrize("least", [0.0, 1e9])
+def test_other_shapes_and_threads_meanwhile(monkeypatch, least):
     """Versions of several lengths in one set, called from several threads while they are compared."""
+    monkeypatch.setattr(deferred, "EQUATION", 0.0)
+    monkeypatch.setattr(beside_xla, "LEAST_IN_NESTS", least)
     f, wrong = jit(ranked), []
 
     def calls(seed):
