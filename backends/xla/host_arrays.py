@@ -48,15 +48,27 @@ def committed_to(leaves):
 def as_jax_arrays(results, device=None):
     """A list of ndarrays that nobody else holds, nor will write, as jax arrays of the same dtypes, committed to a
     device if to any. To be called where 64-bit types are on."""
-    with jax.ensure_compile_time_eval():
-        small = [x for x in results if x.nbytes < BY_ITSELF]
-        copied = iter(copier(device)(*small) if small else ())
-        return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, device, may_alias=True) for x in results]
+    made = _handed_over(results, device)
+    if any(isinstance(x, jax.core.Tracer) for x in made):  # a trace of jax's is under way, which they are no part of
+        with jax.ensure_compile_time_eval():
+            return _handed_over(results, device)
+    return made
+
+
+def _handed_over(results, device):
+    small = [x for x in results if x.nbytes < BY_ITSELF]
+    copied = copier(device)(*small) if small else []
+    if len(small) == len(results):
+        return copied
+    copied = iter(copied)
+    return [next(copied) if x.nbytes < BY_ITSELF else jax.device_put(x, device, may_alias=True) for x in results]
 
 
 @functools.cache
 def copier(device):
     """A program that copies its arguments, to be committed to a device, or to none; XLA may not be started before it is
     asked for."""
+    if device is None:
+        return jax.jit(lambda *arrays: [jax.numpy.copy(x) for x in arrays])
     copy = jax.jit(lambda beside, *arrays: [jax.numpy.copy(x) for x in arrays], keep_unused=True)
     return functools.partial(copy, jax.device_put(np.False_, device))  # results are committed if one argument is
