@@ -28,18 +28,19 @@ BY_THEMSELVES = {cumsum, cumprod, cummax, cummin, select, *REDUCTIONS}
 PRODUCT = 1 << 11
 
 
-def fused(func):
-    """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together."""
+def fused(func, most=PRODUCT):
+    """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together.
+    most: multiplications up to which products are put into them."""
     if SAMPLE.get() is None:  # such ops are for small matrices
         func = expanded(func)
-    inside = {eqn for eqn in func.eqns if inner(eqn)}
+    inside = {eqn for eqn in func.eqns if inner(eqn, most)}
     if not inside and not any(map(by_python, func.eqns)):
         return None
     return in_stages(
         func,
         inside,
         lambda eqns: sum(map(weight, eqns)) >= LEAST,
-        lambda eqn: map_regions(eqn.attrs, trips_fused) if by_python(eqn) else None,
+        lambda eqn: map_regions(eqn.attrs, lambda body: fused(body, most) or body) if by_python(eqn) else None,
     )
 
 
@@ -58,24 +59,19 @@ def expanded(func):
     return func
 
 
-def trips_fused(body):
-    """The body of a loop of Python's, its straight lines put together."""
-    return fused(body) or body
-
-
 def views(eqn):
     """Whether NumPy has the result of an equation without writing it."""
     return free(eqn) and eqn.op is not iota
 
 
-def inner(eqn):
-    """Whether machine code does an equation well."""
+def inner(eqn, most=PRODUCT):
+    """Whether machine code does an equation well. most: as of `fused`."""
     if eqn.op is loop:
         return nest_of(eqn) is not None
     if free(eqn) or eqn.effect:
         return False
     if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
-        if decide("a product by NumPy", multiplications(eqn) > PRODUCT) and not in_passing(eqn):
+        if decide("a product by NumPy", multiplications(eqn) > most) and not in_passing(eqn):
             return False
     return stands_alone(eqn)
 

@@ -9,6 +9,7 @@ are answered by the faster of them and some by XLA (`deferred.EngineTrial`). The
 
 import functools
 
+from ...backends.numpy import fused
 from ...backends.xla import dispatch, host_arrays
 from ...ir.types import type_of
 from ..program import backend_choice, trap
@@ -24,6 +25,7 @@ from .worker import paced
 LEAST = 2.5e-5
 # bound: likewise from which its straight lines are made nests, which a launch through XLA calls
 LEAST_IN_NESTS = 1e-5
+PRODUCT = 1 << 18  # fact: multiplications of a product from which OpenBLAS shares it among threads, beside those of XLA
 CLEARLY = 1.25  # bound: times as long as NumPy's form that XLA's takes, which depends on how often it is called
 AHEAD = 1.1  # bound: likewise as long as its form of nests, which is launched as it is
 
@@ -112,7 +114,8 @@ class BesideXLA(Deferred):
         entry, here, version = self.entry, self.here, self.version
         if seconds < LEAST_IN_NESTS or version.chain is not None:
             return None
-        func = backend_choice.in_nests(entry, version, version.func)
+        with backend_choice.as_asked(entry):
+            func = version.as_checked(fused(version.func, PRODUCT))
         if func is None:
             return None
         version.within_xla, find = func, lambda types: (func, version.places)

@@ -252,11 +252,10 @@ def at_once_in_nests(entry, version, everything, most):
     return total, inside, told(*everything) if out is numpy_call.MISS else out, told
 
 
-def in_nests(entry, version, func=None):
-    """The equations of a version with nests for their straight lines, or None. func: as which they are taken, if not as
-    NumPy's."""
+def in_nests(entry, version):
+    """The equations of a version with nests for their straight lines, or None."""
     with as_asked(entry):
-        return version.as_checked(fused(func or version.mixed))
+        return version.as_checked(fused(version.mixed))
 
 
 def cheap(total, inside):
