@@ -33,10 +33,12 @@ from compare import agree
 from wengert import Fallback
 from wengert.backends import native
 from wengert.backends.native import index_split
+from wengert.backends.numpy import fused
 from wengert.backends.xla import dispatch
+from wengert.ir.sticky import CHECKED
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit
-from wengert.tracer.call import deferred, shared
+from wengert.tracer.call import beside_xla, deferred, shared
 from wengert.tracer.common.errors import WengertError
 from wengert.tracer.program import backend_choice as engines
 from wengert.tracer.program import trap
@@ -54,6 +56,9 @@ ENGINES = {  # what a `with` statement enters
     "quick": lambda: [choice("nests"), native.compiled_quickly(), splitting()],  # in machine code that is not optimised
     "native": lambda: [native.asked(0), choice("xla"), splitting()],  # every loop as machine code, however short
     "xla": lambda: [native.asked(None), choice("xla"), mock.patch.object(dispatch, "program", PROGRAM)],
+    "nested": lambda: [  # straight lines as nests of XLA's program, as of jax arrays that are called often
+        native.asked(0), choice("xla"), splitting(), mock.patch.object(dispatch, "program", nested_program),
+    ],
     "default": lambda: [choice(None)],
     "deferred": lambda: [  # what has run as NumPy is compiled through XLA by the second call, on its thread
         choice(None),
@@ -63,6 +68,19 @@ ENGINES = {  # what a `with` statement enters
         mock.patch.object(deferred.WORKER, "ask", lambda job: [job.run()] and True),
     ],
 }
+
+
+def nested_program(find, *args, **kwargs):
+    """`dispatch.program` of a program whose straight lines are nests."""
+
+    def found(types):
+        func, places = find(types)
+        made = fused(func, beside_xla.PRODUCT)
+        if made is not None and func in CHECKED:
+            CHECKED.add(made)
+        return func if made is None else made, places
+
+    return PROGRAM(found, *args, **kwargs)
 
 
 def choice(name):

@@ -14,7 +14,7 @@ from ...ir.forks import RENEWED
 from ...ir.parameters import declared
 from ..blame.watch import twin_for
 from ..cache.keep import cache_for
-from ..call import pickled, shared, slow_calls
+from ..call import pickled, plain_runs, shared, slow_calls
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.fallback import left_to_python
@@ -140,14 +140,15 @@ class Compiled(Inspecting):
             shared.take_out(self)
 
     def slow(self, args, kwargs):
-        """Any call; in a trace the function is simply traced through, whatever its arguments are: what it reads is read
-        by that trace."""
+        """Any call; in a trace the function is traced through: what it reads is read by that trace."""
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
         if trace is None:
             patience = self.patience
+            if plain_runs.is_within(self, args, kwargs):
+                return self.plain(*args, **kwargs)
             if max(patience.refused, patience.left) >= SEEN and self.rests(args, kwargs):
                 with left_to_python(self, patience.why or patience.refusal):
                     return self.plain(*args, **kwargs)
@@ -166,8 +167,7 @@ class Compiled(Inspecting):
         return hooks.call(self.function)(*args, **kwargs)
 
     def rests(self, args, kwargs):
-        """Whether a call is left to plain Python without a look at what it is given: nothing that jax arrays might be
-        in."""
+        """Whether a call is left to plain Python without a look at what it is given: nothing of jax's."""
         plain = all(map(is_plain, (*args, *kwargs.values())))
         return plain and (self.patience.rests() or self.patience.leaves())
 

@@ -42,12 +42,12 @@ from ..regions.jax_functions import speaks_jax
 from ..rewriter.division import divide
 from ..values.storage import current_trace
 from .patience import state_in
+from .plain_runs import PlainRun
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
 TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
 TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
 ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
-NOTHING = contextlib.nullcontext()
 UNDIVIDED = Overrun, Debugged  # refusals of what the pieces would be too, or is to stop where the user can look around
 CONTAINERS = list, tuple, dict, set, frozenset
 
@@ -292,9 +292,8 @@ class Fallbacks:
 
 
 def left_to_python(compiled, why, line=None):
-    """A `with` around a call that plain Python answers, which is told of when it has; line: the one that is refused, if
-    it is known."""
-    return python_clock(compiled, why, line) if events.heard("trace") else NOTHING
+    """A `with` around a call that plain Python answers, which is told of then; line: the refused one, if known."""
+    return python_clock(compiled, why, line) if events.heard("trace") else PlainRun(compiled)
 
 
 @contextlib.contextmanager
@@ -302,7 +301,8 @@ def python_clock(compiled, why, line):
     place = (compiled.place[0], line) if line and compiled.place else None
     text, start = events.first_line(why), time.perf_counter()
     try:
-        yield
+        with PlainRun(compiled):
+            yield
     finally:
         level = logging.DEBUG if text in compiled.reasons else logging.INFO
         compiled.reasons.add(text)
