@@ -1,5 +1,7 @@
 """A rolled loop closed and appended to the trace around it; then every place and memory as it is afterwards."""
 
+import numpy as np
+
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, TRUTH
@@ -28,6 +30,7 @@ from .loop_equation import LoopEquation
 from .object_phis import depending, formed, is_closed, opened, require_fresh
 from .phis import resolved
 from .sharing import Sharing, arrays
+from .variant_parts import VariantParts
 
 
 def also(a, b):
@@ -178,6 +181,8 @@ class Emission(LoopEquation):
 
     def leaf(self, slot, x, s, n):
         roll, run = self.roll, self.run
+        if (still := self.without_trips(slot, x, n)) is not None:
+            return lambda out: still
         if isinstance(x, TracedArray):
             carried = lambda: self.params.index(roll.carried[slot].values[n])
             memory = roll.carried[slot].memory[n] if slot in roll.carried else None
@@ -195,6 +200,16 @@ class Emission(LoopEquation):
             return lambda out: self.number(slot, n, out[self.params.index(value)], kind)
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
+
+    def without_trips(self, slot, x, n):
+        """The array that a place of a Variant holds where there is no trip, if it is of a kind that no trip leaves in
+        it; None for others."""
+        c = self.roll.carried.get(slot)
+        form = c.model.form if c is not None and type(c.model) is VariantParts else None
+        if self.roll.surely or form is None or not isinstance(x, np.ndarray) or not form.is_unread(x):
+            return None
+        first = c.leaves(self.roll.first(slot, self.run))[n]
+        return None if form.is_unread(first) else first
 
     def mixed(self, slot, x, s, n):
         """A plan for a number of several kinds: of the last trip's, where there is one."""
