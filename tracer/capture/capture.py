@@ -31,7 +31,7 @@ from ..values.storage import Storage, current_trace, memories
 from ..values.trace import Trace
 from .containers import Containers
 from .handover import ARRAY, SCALAR
-from .results import describe, own_copies, refuse_phis
+from .results import describe, own_copies, refuse_phis, refuse_shared_choice
 from .shared_containers import share
 
 
@@ -222,6 +222,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             trace.build.locate = where_returned(function, trace.build.eqns)
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
+            if objects:
+                refuse_shared_choice(result)
             plans = containers.plans(result)
             result = result if plans is None else plans[0]
             params += [value for _, value in outside.inputs]
@@ -348,7 +350,7 @@ def shown_memories(result):
 
 def changes(trace, storages, params):
     """-> (the memories of arguments that are written to, other memories that are, what all these hold in the end)."""
-    writes = [s for s in storages if s.value is not params[s.origin]]
+    writes = [s for s in storages if s.written or s.value is not params[s.origin]]
     effects = list(trace.journal)
     after = [trace.bring(s.value) for s in (*writes, *effects)]
     for storage, before in trace.journal.items():

@@ -28,8 +28,6 @@ from .suspended import refuse_suspended
 def describe(result, trace, objects):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
     refuse_suspended(result)
-    if objects:
-        refuse_shared_choice(result)
     leaves, tree = pytree.flatten(result)
     shared = {}  # storage -> how many leaves show it
     for leaf in leaves:

@@ -178,7 +178,8 @@ def without_infinities(x, factor):
 
 def acceptable(value, out):
     """The result of np.dot, whose `out` must be what it would make itself."""
-    if out is not None and (out.dtype != value.type.dtype or out.shape != value.type.shape):
+    wanted = value.type
+    if out is not None and ((out.dtype, out.shape) != (wanted.dtype, wanted.shape) or not out.flags.c_contiguous):
         text = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         raise with_note(ValueError, message(text, locate()))
     given = give(value, out, "dot")

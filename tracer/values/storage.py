@@ -22,7 +22,9 @@ UNKNOWN = ("unknown",)
 
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed", "held_by", "by_jax")
+    __slots__ = (
+        "value", "trace", "origin", "readonly", "frozen", "lies", "lent", "unnamed", "held_by", "by_jax", "written",
+    )  # fmt: skip
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
@@ -31,6 +33,7 @@ class Storage:
         self.held_by = None  # what an object of a library's sees of it, which no program could keep up to date
         self.by_jax = False  # whether its arrays are jax's outside of the trace, so that `x += 1` makes another
         self.unnamed = False  # whether it is a library's affair what memory the arrays in it are views of
+        self.written = False  # whether anything was stored in it, if only what it held
         self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
         if trace is not None:
             trace.stored = True
@@ -49,7 +52,7 @@ class Storage:
                 if self not in outer.journal:
                     outer.journal[self] = self.value
         trace.root.altered += self is not trace.root.status
-        self.value = value
+        self.value, self.written = value, True
 
 
 def refuse_lent(storage):
