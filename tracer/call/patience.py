@@ -146,15 +146,15 @@ def is_plain(x):
             return False
         inner = ()
         for kind in kinds:
-            items = level if len(kinds) == 1 else [y for y in level if type(y) is kind]
+            items = [y for y in level if type(y) is kind]
             if kind is np.ndarray:
                 if any(map(is_small, items)):
                     return False
             elif issubclass(kind, list | tuple | dict):
                 parts = [y.values() for y in items] if issubclass(kind, dict) else items
                 inner = parts[0] if len(parts) == 1 and not inner else [*inner, *chain.from_iterable(parts)]
-            elif seen > 1 or not pytree.is_leaf(pytree.structure(x)) or dispatch.is_device_array(x):
-                return False  # what else lies in a container is not looked at
+            elif dispatch.is_device_type(kind) or not pytree.is_leaf(pytree.structure(items[0])):
+                return False  # what lies in containers of other classes is not looked at
         level, kinds = inner, set(map(type, inner)) - NUMBERS
     return True
 

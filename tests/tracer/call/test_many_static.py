@@ -4,6 +4,7 @@ import itertools
 import random
 import sys
 import traceback
+import types
 
 import jax.numpy as jnp
 import numpy as np
@@ -63,6 +64,9 @@ def test_only_one_of_the_values_differs():
 def test_what_is_surely_plain():
     deep = {0: [(1, 2.0), (3, np.ones(2))], "a": ({"b": [np.float64(1.0)]},)}
     assert is_plain(deep) and is_plain([[[[1.0]]]]) and is_plain(np.ones(3))
+    holder = types.SimpleNamespace(x=1.0)
+    assert is_plain([1.0, [2.0, (3.0,)], None, {"a": [4.0]}]) and is_plain([holder, {"a": holder}, 1.0])
+    assert not is_plain([holder, 1.0, jnp.ones(2)]) and not is_plain([1.0, [jnp.ones(2), 1.0]])
     small = next(iter(SMALL))
     assert not is_plain({0: [(1, jnp.ones(2))]}) and not is_plain([[[np.ones(2, small)]]])
     around = []
