@@ -80,7 +80,7 @@ class Attempts:
             patched_numpy.refuse_patched()
         kept = []
         with (
-            limited(self.falls_back(), self.compiled.patience.overran),
+            limited(self.compiled.patience.allowed() if self.falls_back() else None),
             rules.held() as stated,
             self.watch() as watch,
             self.compiled.debug.hearing() if self.watched else contextlib.nullcontext() as told,

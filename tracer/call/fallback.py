@@ -24,7 +24,6 @@ from ..common.errors import (
     REFUSALS,
     Debugged,
     IntegerOverflow,
-    Overran,
     Overrun,
     Unsettled,
     UnsupportedError,
@@ -135,7 +134,9 @@ class Fallbacks:
             events.report("trace", "refused", text, seconds, of=self.compiled, level=logging.DEBUG)
             if isinstance(error, Replaced | Untold) or not isinstance(error, REFUSALS):
                 raise
-            self.compiled.patience.overran |= isinstance(error, Overran | Overrun)
+            if self.falls_back() and (cut := self.compiled.patience.cut(error)) is not None:
+                raise Refused(cut) from None
+            self.compiled.patience.overran |= isinstance(error, Overrun)
             self.refuse(types, error)
         finally:
             self.compiled.patience.took(time.perf_counter() - start)
@@ -200,8 +201,8 @@ class Fallbacks:
     def unsettled(self, leaves, why, given):
         """Plain Python's answer, where there is no trace as yet."""
         self.fallbacks += 1
-        if self.compiled.is_news(str(why)):
-            warn_fallback(f"{self.compiled.name} runs as plain Python, uncompiled, but for what comes again: {why}")
+        if self.compiled.is_news(text := f"{self.compiled.name} ran as plain Python, uncompiled: {why}"):
+            warn_fallback(text)
         start = time.perf_counter()
         try:
             with left_to_python(self.compiled, why):
@@ -306,12 +307,11 @@ def python_clock(compiled, why, line):
     finally:
         level = logging.DEBUG if text in compiled.reasons else logging.INFO
         compiled.reasons.add(text)
-        said = {"of": compiled, "place": place, "level": level, "why": text}
-        events.report("trace", "fallback", f"ran as plain Python: {text}", time.perf_counter() - start, **said)
+        said, seconds = {"of": compiled, "place": place, "level": level, "why": text}, time.perf_counter() - start
+        events.report("trace", "fallback", f"ran as plain Python: {text}", seconds, **said)
 
 
-def told(name, error):
-    """The text of the warning."""
+def told(name, error):  # the text of the warning
     return (
         f"{name} ran as plain Python, uncompiled: {error}\n"
         f"  Every such call does; jit({name.partition(',')[0]}, whole=True) raises this as an error instead."

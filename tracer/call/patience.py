@@ -3,7 +3,7 @@
 A trace takes thousands of times what a small call takes in Python, and pays where it serves many calls. After the
 first few of a function, one is made only for what is met again (types, static values, what was relied on outside), the
 more often the more there are and the longer a trace takes, or where plain Python itself takes longer than it takes to
-trace.
+trace. A trace that takes long is given up, and made again, for longer, once calls have taken plain Python as long.
 """
 
 from itertools import chain
@@ -14,12 +14,14 @@ from ...backends.xla import dispatch
 from ...backends.xla.processes import is_one_of_several
 from ...ir.types import SMALL, type_of
 from ..common import pytree
-from ..common.errors import Unsettled
+from ..common.errors import Overran, Unsettled
 from ..common.terminal import several
 from ..guards.guard import Read, snapshot
 from ..rules import rules
 
 MOST = 8  # bound: traces of a function that are made at first sight
+FIRST = 1.5  # bound: seconds that the first trace may take of a function which plain Python can answer
+LONGER, LONGEST = 4.0, 10.0  # bound: times as long that the next one may, and seconds that any may
 LONG = 3.0  # bound: seconds of tracing, after which that is so too
 COMPILED = 6.0  # bound: seconds of compiling likewise, where plain Python takes little
 LITTLE = 1e-2  # bound: share of what a trace takes with its compilation that is little
@@ -39,7 +41,8 @@ class Patience:
     def __init__(self):
         self.made, self.seconds, self.spent, self.plain, self.why = 0, 0.0, 0.0, 0.0, None
         self.last = self.compiling = 0.0  # last: seconds of the last such call
-        self.overran = False  # whether one took longer than a trace may
+        # whether one took longer than a trace may, or has come to too much; seconds that the next may take
+        self.overran, self.budget = False, FIRST
         # calls in a row of which nothing could be compiled, those of them that were not looked at, and why
         self.left, self.unseen, self.refusal = 0, 0, None
         self.looks = False  # whether a call has been chosen to be looked at
@@ -61,6 +64,8 @@ class Patience:
                 self.why = self.why or Unsettled(traced_anew(self.made, reason()))
                 raise self.why
             del self.met[key]
+        if self.budget > FIRST:  # it says that the last one was given up
+            self.why = None
         self.made, self.refused, self.left = self.made + 1, 0, 0
         self.plain, self.last = KEPT * self.plain, KEPT * self.last  # measured anew some time
 
@@ -72,8 +77,22 @@ class Patience:
     def is_tired(self):
         """Whether traces are no longer made at first sight: after many, or long ones; and after some whose compilation
         was long, where plain Python is known to take next to nothing beside it."""
+        if self.budget > FIRST:
+            return True
         little = 0.0 < self.plain < LITTLE * self.seconds
         return self.made >= MOST or self.spent > LONG or little and self.compiling > COMPILED
+
+    def allowed(self):
+        """Seconds that a trace may take: as long as plain Python does, if that takes long."""
+        return FIRST if self.overran else min(max(self.budget, self.plain), LONGEST)
+
+    def cut(self, error):
+        """Why a trace is to be made again, for longer, which ended with an error; None where it is not."""
+        seconds = self.allowed()
+        if type(error) is not Overran or self.overran or seconds >= LONGEST:
+            return None
+        self.budget, self.why = LONGER * seconds, Unsettled(given_up(seconds))
+        return self.why
 
     def took(self, seconds):
         """Note what a trace took: nothing, where several processes have to decide alike."""
@@ -159,10 +178,17 @@ def is_plain(x):
     return True
 
 
+def given_up(seconds):
+    """That a trace was given up."""
+    text = f"its trace was given up after {seconds:.2g} s, so that no call waits for it longer"
+    return f"{text}\n  It is traced again, for longer, once calls have taken plain Python as long."
+
+
 def traced_anew(made, reason):
     """That there is no trace of a call; reason: why one would be needed."""
-    text = f"each call would be traced anew: it was {several(made, 'time')}, and is not what it was made for again"
-    return f"{text} ({reason})\n  {advice(reason)}"
+    text = f"it was traced {several(made, 'time')}, and this call is unlike all that its traces were made for"
+    kept = "Calls that have a trace run compiled, and what comes again is traced."
+    return f"{text} ({reason})\n  {kept} {advice(reason)}"
 
 
 def advice(reason):

@@ -16,21 +16,18 @@ LARGEST = 40_000  # bound: equations of a program, with those in its loops and b
 MODEST = 2_000  # bound: equations of many trips, where plain Python can run the loop instead
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
-SECONDS = 10.0  # bound: of the thread's own time in the traces of one call that plain Python can answer
-AGAIN = 0.3  # bound: of that in the traces of later calls of a function that has come to it
-INSISTED = 30.0  # bound: likewise where it cannot
+INSISTED = 30.0  # bound: of the thread's own time in the traces of one call that plain Python cannot answer
 TRIP = Met("trip")
 _thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
 
 
 @contextlib.contextmanager
-def limited(answered, before):
-    """Around the traces of one call. answered: whether plain Python can answer it instead; before: whether a call of
-    the function has come to the bound."""
+def limited(most=None):
+    """Around the traces of one call. most: seconds that they may take, None where plain Python cannot answer it."""
     if getattr(_thread, "until", None) is not None or is_one_of_several():  # which have to decide alike
         yield
         return
-    _thread.most = (SECONDS if answered else INSISTED) * (AGAIN if before else 1)
+    _thread.most = INSISTED if most is None else most
     _thread.until = time.thread_time() + _thread.most
     try:
         yield
@@ -42,7 +39,7 @@ def spend_time():
     """Refuse to go on tracing after so many seconds."""
     until = getattr(_thread, "until", None)
     if until is not None and time.thread_time() > until:
-        text = f"tracing it takes more than {_thread.most:.0f} s, most of them for loops and branches that data decide"
+        text = f"tracing it takes more than {_thread.most:.2g} s, most of them for loops and branches that data decide"
         hint = "Compile a function that it calls, or write the loop here over arrays."
         raise Overran(message(text, locate(), hint))
 

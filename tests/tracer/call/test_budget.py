@@ -32,7 +32,8 @@ def normalised(grid):
 
 
 def test_loops_of_nothing_to_compile(falling_back, monkeypatch):
-    monkeypatch.setattr(budget, "SECONDS", 600.0)  # however slow the machine, it is the trips that come to their bound
+    monkeypatch.setattr(patience, "FIRST", 600.0)  # however slow the machine, it is the trips that come to their bound
+    monkeypatch.setattr(patience, "LONGEST", 600.0)
     monkeypatch.setattr(patience, "LONG", 600.0)  # nor does the first call end the function's patience
     compiled = jit(table)
     assert compiled(300) == table(300)
@@ -83,3 +84,37 @@ def test_a_program_of_many_equations_in_its_branches(falling_back, monkeypatch):
         assert jit(f)(np.ones(2)).tolist() == f(np.ones(2)).tolist()
     with pytest.raises(UnsupportedError, match="has come to"):
         jit(f, whole=True)(np.ones(2))
+
+
+def search(x, rows):
+    for i in range(rows):
+        if x[i % len(x)] > i:
+            x = x + 1.0
+    return x.sum()
+
+
+def test_a_long_trace_is_given_up_and_made_again(falling_back, monkeypatch):
+    """For longer, once calls have taken plain Python as long."""
+    monkeypatch.setattr(patience, "FIRST", 1e-9)
+    monkeypatch.setattr(patience, "LONGER", 1e12)
+    compiled, x = jit(search), np.arange(3.0)
+    with pytest.warns(Fallback, match=r"given up after 1e-09 s.*\n.*once calls have taken plain Python as long"):
+        assert compiled(x, 7) == search(x, 7)
+    now = compiled.compiled.patience
+    assert now.is_tired() and "given up" in compiled.explain()
+    now.seconds, calls = 2e-3, 1
+    while now.made < 2 and calls < 5000:
+        assert compiled(x, 7) == search(x, 7)
+        calls += 1
+    assert 3 < calls < 5000 and "given up" not in compiled.explain() and "1 trace" in compiled.explain()
+
+
+def test_one_that_takes_too_long_in_the_end_is_not_made_again(falling_back, monkeypatch):
+    monkeypatch.setattr(patience, "FIRST", 1e-9)
+    monkeypatch.setattr(patience, "LONGEST", 1e-9)
+    compiled, x = jit(search), np.arange(3.0)
+    with pytest.warns(Fallback, match="tracing it takes more than"):
+        assert compiled(x, 7) == search(x, 7)
+    for _ in range(20):
+        assert compiled(x, 7) == search(x, 7)
+    assert compiled.compiled.patience.made == 1

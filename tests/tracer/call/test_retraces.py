@@ -212,9 +212,9 @@ class Seeds(Counting):
 @pytest.mark.parametrize("kind", [Growing, Keys, History])
 def test_what_must_be_known_and_changes_is_left_to_python(kind, falling_back):
     """After a few traces, and with one warning that names it."""
-    with pytest.warns(Fallback, match="traced anew") as told:
+    with pytest.warns(Fallback, match="unlike all that its traces were made for") as told:
         agree(kind(), MOST, 40)
-    assert len(told) == 1 and "plain Python, uncompiled, but for what comes again" in str(told[0].message)
+    assert len(told) == 1 and "Calls that have a trace run compiled, and what comes again is traced" in str(told[0].message)
 
 
 @pytest.mark.parametrize("kind", [Growing, Keys, History, Seeds])
@@ -254,7 +254,7 @@ def kinds(x):
 ])  # fmt: skip
 def test_the_warning_says_what_to_do_about_what_changes(function, calls, words, falling_back):
     f = jit(function)
-    with pytest.warns(Fallback, match="traced anew") as told:
+    with pytest.warns(Fallback, match="unlike all that its traces were made for") as told:
         for x in calls:
             same(f(x), function(x))
     assert words in str(told[0].message)
@@ -266,7 +266,7 @@ def test_seconds_of_tracing_are_bounded_too(falling_back, monkeypatch):
     f = jit(letters)
     f("a")
     f.compiled.patience.spent = patience.LONG + 1
-    with pytest.warns(Fallback, match="it was 1 time, and"):
+    with pytest.warns(Fallback, match="it was traced 1 time, and"):
         same(f("ab"), letters("ab"))
     same(f("ab"), letters("ab"))
     assert traces(f) == 2
