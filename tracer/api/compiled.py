@@ -141,14 +141,14 @@ class Compiled(Inspecting):
 
     def slow(self, args, kwargs):
         """Any call; in a trace the function is traced through: what it reads is read by that trace."""
+        if plain_runs.is_within(self, args, kwargs):
+            return self.plain(*args, **kwargs)
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
         if trace is None:
             patience = self.patience
-            if plain_runs.is_within(self, args, kwargs):
-                return self.plain(*args, **kwargs)
             if max(patience.refused, patience.left) >= SEEN and self.rests(args, kwargs):
                 with left_to_python(self, patience.why or patience.refusal):
                     return self.plain(*args, **kwargs)

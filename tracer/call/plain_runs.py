@@ -10,7 +10,10 @@ from itertools import chain
 
 from ...backends.xla import dispatch
 from ..rules import rules
+from ..values.storage import current_trace
 from .patience import NUMBERS
+
+CONTAINERS = {list, tuple, dict}
 
 
 class PlainRuns(threading.local):
@@ -44,9 +47,11 @@ class PlainRun:
 def is_within(compiled, args, kwargs):
     """Whether a call is made by the function itself, which plain Python runs, and is given no arrays of jax's, nor
     anything but what plain Python would compute with."""
-    if compiled not in RUNS.depths or compiled.debug is not None or rules.numbers_change():
+    if compiled not in RUNS.depths or compiled.debug is not None or current_trace() is not None:
         return False
-    given = (*args, *kwargs.values())
-    held = [x.values() if type(x) is dict else x for x in given if type(x) in (list, tuple, dict)]
-    kinds = set(map(type, chain(given, *held))) - NUMBERS
-    return not any(map(dispatch.is_device_type, kinds))
+    given = (*args, *kwargs.values()) if kwargs else args
+    kinds = set(map(type, given)) - NUMBERS
+    if kinds & CONTAINERS:
+        held = [x.values() if type(x) is dict else x for x in given if type(x) in CONTAINERS]
+        kinds |= set(map(type, chain(*held))) - NUMBERS
+    return not any(map(dispatch.is_device_type, kinds)) and not rules.numbers_change()
