@@ -32,6 +32,7 @@ import random_rotations
 import random_strangers
 import random_subclasses
 import random_tools
+import random_trips
 import random_types
 import random_variants
 import random_zeros
@@ -108,6 +109,7 @@ FAMILIES = {
     "holders": run_of(random_holders),
     "attributes": run_of(random_attributes),
     "tools": run_of(random_tools),
+    "trips": run_of(random_trips),
     "variants": run_of(random_variants),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

@@ -219,7 +219,8 @@ def differences(case, **options):
     return None
 
 
-def main():
+def parsed():
+    """What the command line asks for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
@@ -227,8 +228,11 @@ def main():
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--kept", action="store_true", help="programs of longer loops that keep what earlier trips made")
-    given = parser.parse_args()
-    tally = collections.Counter()
+    return parser.parse_args()
+
+
+def main():
+    given, tally = parsed(), collections.Counter()
     for seed in range(given.first, given.last):
         found = differences(draw(random.Random(seed), Keeper if given.kept else Writer), engine=given.engine, exact=given.exact)
         kind = "agree" if found is None else "refused" if found.startswith("refused") else "different"

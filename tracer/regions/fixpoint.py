@@ -201,13 +201,14 @@ class Roll:
             trace.looped = True
             self.counter = trace.param(COUNTER, self.hint())
             trace.root.bounds[self.counter] = (0, self.last())
-            self.leaving, shared, self.standing = None, {}, []
+            self.leaving, shared, self.standing, self.placed = None, {}, [], {}
             for slot, c in self.carried.items():
                 if slot.kind != "cell":
                     note(slot)
                 first = slot.get()
                 held = c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared)
                 slot.set(stand_for(held, candidates_within(held, first)))
+                self.placed[slot] = merge.containers(held)
                 if type(c.model) is Parts:
                     self.standing.append(depending(slot.get(), first))
                 induction.assume(c, trace.root.bounds)

@@ -28,6 +28,7 @@ class LoopContainers:
         self.unseen = {at for slot, _ in held for at in self.unseen_before(slot)}
         self.inside = {*run.trace.region.owned, *run.trace.container_phis}  # ids of what the body has made
         self.found = {slot: self.may_be(slot, after) for slot, after in held}
+        self.follow_trips()
         self.places = collections.Counter([at for of in self.found.values() for at in {at for c in of for at in c}])
 
     @staticmethod
@@ -41,6 +42,22 @@ class LoopContainers:
         if not self.roll.surely and self.holds(first):
             found = [{**of, **others} for of, others in zip(found, candidates_within(after, first), strict=True)]
         return found
+
+    def follow_trips(self):
+        """What a place holds that another held before a trip may be all that this one may be after one: `t = p; p = a`
+        leaves a in t after two trips."""
+        before = {id(x): (slot, n) for slot, placed in self.roll.placed.items() for n, x in enumerate(placed)}
+        todo = [of for found in self.found.values() for of in found]
+        while todo:
+            todo = [of for of in todo if self.followed(of, before)]
+
+    def followed(self, of, before):
+        """Add to the candidates of a list or dict those of the places that it may come from -> whether there are new
+        ones."""
+        count = len(of)
+        for slot, n in [before[at] for at in of if at in before]:
+            of.update(dict(enumerate(self.found.get(slot, ()))).get(n, {}))
+        return len(of) > count
 
     def candidates(self, slot):
         """Likewise, of those that are seen elsewhere too."""
