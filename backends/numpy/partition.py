@@ -28,9 +28,9 @@ BY_THEMSELVES = {cumsum, cumprod, cummax, cummin, select, *REDUCTIONS}
 PRODUCT = 1 << 11
 
 
-def fused(func, most=PRODUCT):
+def fused(func, most=None):
     """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together.
-    most: multiplications up to which products are put into them."""
+    most: multiplications up to which products are put into them, PRODUCT unless it is said."""
     if SAMPLE.get() is None:  # such ops are for small matrices
         func = expanded(func)
     inside = {eqn for eqn in func.eqns if inner(eqn, most)}
@@ -64,14 +64,15 @@ def views(eqn):
     return free(eqn) and eqn.op is not iota
 
 
-def inner(eqn, most=PRODUCT):
+def inner(eqn, most=None):
     """Whether machine code does an equation well. most: as of `fused`."""
     if eqn.op is loop:
         return nest_of(eqn) is not None
     if free(eqn) or eqn.effect:
         return False
     if eqn.op is dot_general and "@" in (product_call(eqn, "", "") or ""):
-        if decide("a product by NumPy", multiplications(eqn) > most) and not in_passing(eqn):
+        many = multiplications(eqn) > (PRODUCT if most is None else most)
+        if decide("a product by NumPy", many) and not in_passing(eqn):
             return False
     return stands_alone(eqn)
 

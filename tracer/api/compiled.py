@@ -141,7 +141,7 @@ class Compiled(Inspecting):
 
     def slow(self, args, kwargs):
         """Any call; in a trace the function is traced through: what it reads is read by that trace."""
-        if plain_runs.is_within(self, args, kwargs):
+        if plain_runs.calls_itself(self, args, kwargs):
             return self.plain(*args, **kwargs)
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does

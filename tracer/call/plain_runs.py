@@ -44,7 +44,7 @@ class PlainRun:
             del depths[compiled]
 
 
-def is_within(compiled, args, kwargs):
+def calls_itself(compiled, args, kwargs):
     """Whether a call is made by the function itself, which plain Python runs, and is given no arrays of jax's, nor
     anything but what plain Python would compute with."""
     if compiled not in RUNS.depths or compiled.debug is not None or current_trace() is not None:

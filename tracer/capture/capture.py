@@ -222,8 +222,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             trace.build.locate = where_returned(function, trace.build.eqns)
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
-            if objects:
-                refuse_shared_choice(result)
+            refuse_shared_choice(result, objects)
             plans = containers.plans(result)
             result = result if plans is None else plans[0]
             params += [value for _, value in outside.inputs]

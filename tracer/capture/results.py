@@ -98,6 +98,21 @@ def has_memory(x):
     return type(x) in (TracedArray, BoundedArray)
 
 
+def arrays_within(result):
+    """The arrays in a result, whatever the keys of its dicts are."""
+    try:
+        found = pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray)
+    except ValueError:
+        found, todo, seen = [], [result], set()
+        while todo:
+            x = todo.pop()
+            if id(x) not in seen:
+                seen.add(id(x))
+                found.append(x)
+                todo += items_of(x)
+    return [x for x in found if has_memory(x)]
+
+
 def may_be_seen(x, arrays):
     """Whether the memory that a BoundedArray may be of is the caller's, or shown by another of the arrays."""
     own = x.array.storage
@@ -105,12 +120,13 @@ def may_be_seen(x, arrays):
     return any(m is not own and (m.origin is not None or m in shown) for m in memories(own))
 
 
-def refuse_shared_choice(result):
+def refuse_shared_choice(result, objects):
     """Refuse two arrays of what a mask chose once, `p = x[x > 0]` and `p[1:]`: NumPy's share memory, and each is made
     by itself here; and arrays of unknown length that may be views of others: what they hold does not tell, for there is
     junk in them."""
-    seen = {}
-    arrays = [x for x in pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray) if has_memory(x)]
+    if not objects:
+        return
+    seen, arrays = {}, arrays_within(result)
     for x in arrays:
         if type(x) is BoundedArray and type(x.array.storage) is UnknownAlias and may_be_seen(x, arrays):
             text = "which array one of a length that data decide is a view of cannot be told"

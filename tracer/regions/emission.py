@@ -1,7 +1,5 @@
 """A rolled loop closed and appended to the trace around it; then every place and memory as it is afterwards."""
 
-import numpy as np
-
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, TRUTH
@@ -30,7 +28,7 @@ from .loop_equation import LoopEquation
 from .object_phis import depending, formed, is_closed, opened, require_fresh
 from .phis import resolved
 from .sharing import Sharing, arrays
-from .variant_parts import VariantParts
+from .variant_parts import without_trips
 
 
 def also(a, b):
@@ -180,8 +178,8 @@ class Emission(LoopEquation):
         return plan
 
     def leaf(self, slot, x, s, n):
-        roll, run = self.roll, self.run
-        if (still := self.without_trips(slot, x, n)) is not None:
+        roll, run, still = self.roll, self.run, without_trips(self.roll, self.run, slot, x, n)
+        if still is not None:
             return lambda out: still
         if isinstance(x, TracedArray):
             carried = lambda: self.params.index(roll.carried[slot].values[n])
@@ -200,16 +198,6 @@ class Emission(LoopEquation):
             return lambda out: self.number(slot, n, out[self.params.index(value)], kind)
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
-
-    def without_trips(self, slot, x, n):
-        """The array that a place of a Variant holds where there is no trip, if it is of a kind that no trip leaves in
-        it; None for others."""
-        c = self.roll.carried.get(slot)
-        form = c.model.form if c is not None and type(c.model) is VariantParts else None
-        if self.roll.surely or form is None or not isinstance(x, np.ndarray) or not form.is_unread(x):
-            return None
-        first = c.leaves(self.roll.first(slot, self.run))[n]
-        return None if form.is_unread(first) else first
 
     def mixed(self, slot, x, s, n):
         """A plan for a number of several kinds: of the last trip's, where there is one."""
@@ -273,8 +261,7 @@ class Emission(LoopEquation):
         """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to
         trip."""
         member = self.births.members[memory, id(x)]
-        plan = self.births.plan(member, name, carried)
-        if plan is not None:
+        if (plan := self.births.plan(member, name, carried)) is not None:
             return plan
         others, choices = member.others, member.choices
         if (
@@ -286,8 +273,7 @@ class Emission(LoopEquation):
         if not others:
             parts = self.leaving.parts(choices, name)
             return lambda out: handle(resolved(parts, out), x.type, seen=x._shadow)
-        told = self.told(choices, memory)
-        if told is not None:
+        if (told := self.told(choices, memory)) is not None:
             return self.tagged(x, told, carried or self.result_row(x, name))
         at = carried or self.result_row(x, name)
         return lambda out: TracedArray(UnknownAlias(out[at()], others), (), x.type, x._shadow)

@@ -304,7 +304,7 @@ class Roll:
         """Refuse a loop whose passes each change other objects, made anew in each: what the one before came to carry
         stays as it was, and as many places of the same names are carried instead."""
         fresh = [s for s in self.carried if s not in known and s.kind != "cell"]
-        stay = not any(fixpoint_memo.changes(run, s, self.carried[s]) for s in self.latest)
+        stay = not any(fixpoint_memo.is_changed(run, s, self.carried[s]) for s in self.latest)
         same = self.latest and sorted(s.name for s in fresh) == sorted(s.name for s in self.latest)
         self.repeated = self.repeated + 1 if same and stay else 0
         self.latest = fresh

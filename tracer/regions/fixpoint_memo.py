@@ -57,11 +57,11 @@ def begin(roll):
 
 def needed(roll, run):
     """Whether a trip changes all that is carried."""
-    changed = all(changes(run, slot, c) for slot, c in roll.carried.items())
+    changed = all(is_changed(run, slot, c) for slot, c in roll.carried.items())
     return changed and all(s in run.writes for s in roll.stores)
 
 
-def changes(run, slot, c):
+def is_changed(run, slot, c):
     """Whether a trip changes what a place carries, as far as the pass could tell. c: Carried"""
     return c.values is None or not all(map(stays, c.leaves(run.after(slot)), c.values, c.memory))
 

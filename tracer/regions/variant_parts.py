@@ -183,6 +183,17 @@ def opened_variant(x):
     return x if form is None else as_parts(x, form)
 
 
+def without_trips(roll, run, slot, x, n):
+    """The array that a place of a Variant holds where a loop makes no trip, if it is of a kind that no trip leaves
+    there; else None. x, n: what a trip leaves of that kind, and which leaf it is."""
+    c = roll.carried.get(slot)
+    form = c.model.form if c is not None and type(c.model) is VariantParts else None
+    if roll.surely or form is None or not isinstance(x, np.ndarray) or not form.is_unread(x):
+        return None
+    first = c.leaves(roll.first(slot, run))[n]
+    return None if form.is_unread(first) else first
+
+
 def _nodes(x):
     return tuple(x.values), x.form
 

@@ -5,7 +5,7 @@ import pytest
 
 from wengert import jit
 from wengert.backends.xla import dispatch
-from wengert.tracer.call.plain_runs import RUNS, PlainRun, is_within
+from wengert.tracer.call.plain_runs import RUNS, PlainRun, calls_itself
 
 pytestmark = pytest.mark.filterwarnings("ignore::wengert.Fallback")
 
@@ -71,12 +71,12 @@ def test_what_it_raises_ends_it(falling_back):
 def test_what_jax_or_debug_asks_for_goes_the_usual_way():
     f = jit(lambda x, y=0: x)
     made, ours = f.compiled, dispatch.on_device(np.arange(3.0))
-    assert not is_within(made, (1.0,), {})
+    assert not calls_itself(made, (1.0,), {})
     with PlainRun(made), PlainRun(made):
-        assert is_within(made, (1.0, [np.arange(3)]), {"y": {"a": None}})
+        assert calls_itself(made, (1.0, [np.arange(3)]), {"y": {"a": None}})
         for args, kwargs in (((ours,), {}), (([ours],), {}), ((1,), {"y": ours}), ((1,), {"y": {"a": ours}})):
-            assert not is_within(made, args, kwargs)
-    assert not is_within(made, (1.0,), {}) and not RUNS.depths
+            assert not calls_itself(made, args, kwargs)
+    assert not calls_itself(made, (1.0,), {}) and not RUNS.depths
     watched = jit(lambda x: x, debug="nan").compiled
     with PlainRun(watched):
-        assert not is_within(watched, (1.0,), {})
+        assert not calls_itself(watched, (1.0,), {})
