@@ -89,7 +89,7 @@ def sampled_trace(entry, kinds, asked):
     if compiled.debug is not None:
         raise Unsampled("it is watched by jit(debug=)")
     with (
-        limited(False, False),
+        limited(),
         rules.held() as stated,
         checkpoints.room(compiled.memory, kept),
         exactly(compiled.exact),
