@@ -35,6 +35,7 @@ config = jax.config
 
 class Setting:
     """Says what jax.config does."""
+
     value = property(lambda self: config.jax_enable_x64)
 
 

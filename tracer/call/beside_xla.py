@@ -145,7 +145,7 @@ class BesideXLA(Deferred):
         return None
 
     def keep_xla(self, leaves):
-        self.version.within_xla = None
+        self.version.within_xla = self.nested = self.raising = None
         self.put_back()
 
     def put_back(self):

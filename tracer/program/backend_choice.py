@@ -194,7 +194,7 @@ def tell_times(version, engine):
     """Say as what a version runs, and how long that took when it was timed."""
     ours, xla = (t and in_time(t) for t in version.times)
     other = f"{xla} through XLA" if xla else "XLA not asked"
-    text = f"runs as {engine}: {ours} as NumPy, {other}"
+    text = f"runs as {engine}: {ours} {'as NumPy' if version.within_xla is None else 'with nests in it'}, {other}"
     events.report("compile", "engine", text, engine=engine, times=version.times)
 
 
