@@ -44,8 +44,8 @@ class LoopContainers:
         return found
 
     def follow_trips(self):
-        """What a place holds that another held before a trip may be all that this one may be after one: `t = p; p = a`
-        leaves a in t after two trips."""
+        """What a place holds that another held before a trip may be all that this one may be after one, but for what
+        each trip makes: `t = p; p = a` leaves a in t after two trips."""
         before = {id(x): (slot, n) for slot, placed in self.roll.placed.items() for n, x in enumerate(placed)}
         todo = [of for found in self.found.values() for of in found]
         while todo:
@@ -56,7 +56,8 @@ class LoopContainers:
         ones."""
         count = len(of)
         for slot, n in [before[at] for at in of if at in before]:
-            of.update(dict(enumerate(self.found.get(slot, ()))).get(n, {}))
+            others = dict(enumerate(self.found.get(slot, ()))).get(n, {})
+            of.update((at, x) for at, x in others.items() if at not in self.run.trace.region.owned)
         return len(of) > count
 
     def candidates(self, slot):
