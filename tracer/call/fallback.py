@@ -22,7 +22,6 @@ from ..capture.signature import kind_for
 from ..common import events, pytree
 from ..common.errors import (
     REFUSALS,
-    Debugged,
     IntegerOverflow,
     Overrun,
     Unsettled,
@@ -47,7 +46,6 @@ MOST = 3  # bound: types of arguments that are tried after a refusal, until none
 TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
 TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
 ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
-UNDIVIDED = Overrun, Debugged  # refusals of what the pieces would be too, or is to stop where the user can look around
 CONTAINERS = list, tuple, dict, set, frozenset
 
 
@@ -237,7 +235,7 @@ class Fallbacks:
         """The user's function with what can be compiled of it compiled."""
         self.compiled.unshare()  # the pieces are this function's
         plain = self.compiled.plain
-        divides = isinstance(plain, types.FunctionType) and not isinstance(error, UNDIVIDED)
+        divides = isinstance(plain, types.FunctionType) and getattr(error, "divides", True)
         line = line_of(error, plain.__code__) if divides else None
         known = self.parts.get(line)
         if known is None or not known.stands_for(plain):

@@ -77,7 +77,12 @@ class LeakError(WengertError, RuntimeError):
 
 
 class UnsupportedError(WengertError, TypeError):
-    """A NumPy function, a dtype or an argument that cannot be captured."""
+    """A NumPy function, a dtype or an argument that cannot be captured.
+
+    divides: whether the function runs in pieces then, of which some are compiled: not where these would be refused too,
+    or would make anew what plain Python asks for behind them."""
+
+    divides = True
 
 
 class CannotRoll(UnsupportedError):
@@ -87,6 +92,8 @@ class CannotRoll(UnsupportedError):
 class Overrun(UnsupportedError):
     """A program of a size that is not worth its compilation: of Python's own values one by one, in loops or lists."""
 
+    divides = False
+
 
 class Overran(Overrun):
     """A program that takes too long to trace."""
@@ -94,6 +101,8 @@ class Overran(Overrun):
 
 class Debugged(UnsupportedError):
     """A function starts a debugger, which is to stop in its own frame."""
+
+    divides = False
 
 
 class Unsettled(UnsupportedError):

@@ -18,6 +18,8 @@ from .convert import CELL
 from .growing import list_behind
 from .variants import of_each
 
+STILL = (bool, int, float, complex, str, bytes, type(None))
+
 
 def is_same(x, y):
     """`x is y`."""
@@ -34,6 +36,8 @@ def is_same(x, y):
         return same_number(x, y)
     if (found := same_row(x, y)) is not None:
         return found
+    if isinstance(x, tuple) and isinstance(y, tuple) and x is not y:
+        return same_tuple(x, y)
     x, y = list_behind(x), list_behind(y)
     return same_object(x, y) if TracedArray in (type(x), type(y)) else same_container(x, y)
 
@@ -47,6 +51,29 @@ def same_number(x, y):
         text = "whether two ints are one object is asked: of small ones Python has one each, of others several"
         raise UnsupportedError(message(text, locate(), "Compare them: a == b."))
     return truth(CELL.cell_contents.Eq(x, y)) if kinds[0] in (bool, np.bool_) else False
+
+
+def same_tuple(x, y):
+    """`x is y` of two tuples, of which a choice or a loop hands on others of the same items: False where these tell."""
+    if may_hold_alike(x, y):
+        text = "whether two tuples are one object is asked, which a choice or a loop may have made anew"
+        error = UnsupportedError(message(text, locate(), "Compare them: a == b."))
+        error.divides = False
+        raise error
+    return False
+
+
+def may_hold_alike(x, y):
+    """Whether two items of tuples may be one, as far as is known while tracing."""
+    if x is y:
+        return True
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        return type(x) is type(y) and len(x) == len(y) and all(map(may_hold_alike, x, y))
+    if any(isinstance(z, Traced | Variant | ObjectPhi | Mixed) for z in (x, y)):
+        return True
+    if isinstance(x, STILL) and isinstance(y, STILL):
+        return type(x) is type(y) and x == y
+    return type(x) is type(y)
 
 
 def is_other(x, y):

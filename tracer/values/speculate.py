@@ -255,7 +255,7 @@ def make_choice(made, value, number, early=False):
             )
         )
     truth = made.given.get(number) if value.type.kind == "b" else None  # of numbers, the data say more than a status
-    if truth is None:
+    if type(truth) is not bool:  # or the trace before came to another choice as its number
         truth = concrete(made, value, early)
     made.taken.append(Assumed(number, truth, source))
     quoted = value if value.type.kind in "iu" else None

@@ -120,3 +120,18 @@ def test_what_a_container_is_does_not_depend_on_the_kinds_of_numbers_in_it(engin
         agree(jit(loss, engine=engine)(*args), loss(*args))
         want = 6.0 + 3.0 * (-1 < a + 0.4 < 1)
         assert float(jit(grad(loss), engine=engine)(*args)) == pytest.approx(want)
+
+
+def counted(x, a):
+    q, t = a, [2.0, x[3]]
+    for _ in range(int(x[4])):
+        q = [q[1], q[0] * 0.5]
+    return t == q, q
+
+
+def test_a_number_that_was_chosen_before_is_no_truth():
+    """A trace that has to choose how often a loop runs numbers its choices otherwise than the one before it."""
+    compiled = jit(counted, whole=True)
+    for trips in (0.0, 1.0, 2.0, 0.0, 3.0):
+        x = np.array([0.4, -0.7, 0.8, -0.1, trips])
+        assert compiled(x, [0.25, 0.0]) == counted(x, [0.25, 0.0])
