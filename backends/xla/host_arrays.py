@@ -68,7 +68,8 @@ def _handed_over(results, device):
 def copier(device):
     """A program that copies its arguments, to be committed to a device, or to none; XLA may not be started before it is
     asked for."""
+    copied = lambda *arrays: [jax.numpy.copy(x) for x in arrays]
     if device is None:
-        return jax.jit(lambda *arrays: [jax.numpy.copy(x) for x in arrays])
-    copy = jax.jit(lambda beside, *arrays: [jax.numpy.copy(x) for x in arrays], keep_unused=True)
-    return functools.partial(copy, jax.device_put(np.False_, device))  # results are committed if one argument is
+        return jax.jit(copied)
+    beside = jax.jit(lambda _, *arrays: copied(*arrays), keep_unused=True)
+    return functools.partial(beside, jax.device_put(np.False_, device))  # results are committed if one argument is

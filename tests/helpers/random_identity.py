@@ -219,8 +219,7 @@ def differences(case, **options):
     return None
 
 
-def parsed():
-    """What the command line asks for."""
+def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
@@ -228,11 +227,8 @@ def parsed():
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--kept", action="store_true", help="programs of longer loops that keep what earlier trips made")
-    return parser.parse_args()
-
-
-def main():
-    given, tally = parsed(), collections.Counter()
+    given = parser.parse_args()
+    tally = collections.Counter()
     for seed in range(given.first, given.last):
         found = differences(draw(random.Random(seed), Keeper if given.kept else Writer), engine=given.engine, exact=given.exact)
         kind = "agree" if found is None else "refused" if found.startswith("refused") else "different"

@@ -1,14 +1,14 @@
 """Random programs with loops that may make no trip, and whose trips give a name an array of another dtype, shape or memory: whose memory
 each name's is afterwards, and what stores into it reach.
 
-    python tests/helpers/random_trips.py 0 1000 [--engine xla] [--exact]
+    python tests/helpers/random_trips.py 0 1000
 """
 
-import collections
-import random
+import sys
 
 import numpy as np
 import random_identity
+from draws import print_seeds, run_of
 from random_identity import differences
 
 __all__ = ["differences", "draw"]
@@ -52,17 +52,5 @@ def draw(rng):
     return Case(text(rng), tuple(rng.choice(DTYPES) for _ in range(2)), [rng.randrange(10**6) for _ in range(5)])
 
 
-def main():
-    given = random_identity.parsed()
-    tally = collections.Counter()
-    for seed in range(given.first, given.last):
-        found = differences(draw(random.Random(seed)), engine=given.engine, exact=given.exact)
-        kind = "agree" if found is None else "refused" if found.startswith("refused") else "different"
-        tally[kind] += 1
-        if kind == "different":
-            print(seed, " ".join(found.split())[:300], flush=True)
-    print(given.first, given.last, dict(tally), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_seeds(run_of(sys.modules[__name__]))

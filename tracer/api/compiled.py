@@ -22,7 +22,7 @@ from ..call.inline_cache import InlineCache, named_of
 from ..call.inside_jax import InsideJax
 from ..call.kept import KeptTraces
 from ..call.leaf_groups import leaves_text
-from ..call.patience import SEEN, Patience, is_plain
+from ..call.patience import SEEN, Patience, are_all_plain
 from ..call.route import Route, better_known
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
@@ -168,8 +168,7 @@ class Compiled(Inspecting):
 
     def rests(self, args, kwargs):
         """Whether a call is left to plain Python without a look at what it is given: nothing of jax's."""
-        plain = all(map(is_plain, (*args, *kwargs.values())))
-        return plain and (self.patience.rests() or self.patience.leaves())
+        return are_all_plain(args, kwargs) and (self.patience.rests() or self.patience.leaves())
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""

@@ -235,7 +235,7 @@ class Fallbacks:
         """The user's function with what can be compiled of it compiled."""
         self.compiled.unshare()  # the pieces are this function's
         plain = self.compiled.plain
-        divides = isinstance(plain, types.FunctionType) and getattr(error, "divides", True)
+        divides = isinstance(plain, types.FunctionType) and error.divides
         line = line_of(error, plain.__code__) if divides else None
         known = self.parts.get(line)
         if known is None or not known.stands_for(plain):
@@ -309,7 +309,8 @@ def python_clock(compiled, why, line):
         events.report("trace", "fallback", f"ran as plain Python: {text}", seconds, **said)
 
 
-def told(name, error):  # the text of the warning
+def told(name, error):
+    """The text of the warning."""
     return (
         f"{name} ran as plain Python, uncompiled: {error}\n"
         f"  Every such call does; jit({name.partition(',')[0]}, whole=True) raises this as an error instead."

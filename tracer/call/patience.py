@@ -178,6 +178,11 @@ def is_plain(x):
     return True
 
 
+def are_all_plain(args, kwargs):
+    """Whether that holds of all arguments of a call."""
+    return all(map(is_plain, (*args, *kwargs.values())))
+
+
 def given_up(seconds):
     """That a trace was given up."""
     text = f"its trace was given up after {seconds:.2g} s, so that no call waits for it longer"

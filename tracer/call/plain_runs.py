@@ -6,14 +6,10 @@ call in front knows is still answered by its program.
 """
 
 import threading
-from itertools import chain
 
-from ...backends.xla import dispatch
 from ..rules import rules
 from ..values.storage import current_trace
-from .patience import NUMBERS
-
-CONTAINERS = {list, tuple, dict}
+from .patience import are_all_plain
 
 
 class PlainRuns(threading.local):
@@ -45,13 +41,7 @@ class PlainRun:
 
 
 def calls_itself(compiled, args, kwargs):
-    """Whether a call is made by the function itself, which plain Python runs, and is given no arrays of jax's, nor
-    anything but what plain Python would compute with."""
+    """Whether a call is made by the function itself, which plain Python runs, and may be plain Python's too."""
     if compiled not in RUNS.depths or compiled.debug is not None or current_trace() is not None:
         return False
-    given = (*args, *kwargs.values()) if kwargs else args
-    kinds = set(map(type, given)) - NUMBERS
-    if kinds & CONTAINERS:
-        held = [x.values() if type(x) is dict else x for x in given if type(x) in CONTAINERS]
-        kinds |= set(map(type, chain(*held))) - NUMBERS
-    return not any(map(dispatch.is_device_type, kinds)) and not rules.numbers_change()
+    return are_all_plain(args, kwargs) and not rules.numbers_change()

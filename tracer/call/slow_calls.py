@@ -11,7 +11,7 @@ from ..common import events
 from ..program.siblings import sets_of
 from ..rules import rules
 from .contest import ONCE, expected, is_timed, may_be_plain
-from .patience import is_plain
+from .patience import are_all_plain
 
 QUIET = 128  # bound: such calls in a row of which none had a trace made, before they are timed
 TIMED = 32  # bound: calls of each way that are compared
@@ -58,7 +58,7 @@ class SlowCalls:
             self.may = True
         spread = (self.calls * MIXED & 0xFFFFFFFF) >> 16
         plain = spread % ONE_IN > 0 if self.plain else spread & 1
-        return plain and all(map(is_plain, (*args, *kwargs.values()))) and not rules.numbers_change()
+        return plain and are_all_plain(args, kwargs) and not rules.numbers_change()
 
     def took(self, compiled, plain, seconds):
         """Note what a call took, which went one way or the other."""

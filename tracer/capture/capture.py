@@ -349,7 +349,7 @@ def shown_memories(result):
 
 def changes(trace, storages, params):
     """-> (the memories of arguments that are written to, other memories that are, what all these hold in the end)."""
-    writes = [s for s in storages if s.written or s.value is not params[s.origin]]
+    writes = [s for s in storages if s.written]
     effects = list(trace.journal)
     after = [trace.bring(s.value) for s in (*writes, *effects)]
     for storage, before in trace.journal.items():

@@ -100,17 +100,19 @@ def has_memory(x):
 
 def arrays_within(result):
     """The arrays in a result, whatever the keys of its dicts are."""
-    try:
-        found = pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray)
-    except ValueError:
-        found, todo, seen = [], [result], set()
-        while todo:
-            x = todo.pop()
-            if id(x) not in seen:
-                seen.add(id(x))
-                found.append(x)
-                todo += items_of(x)
-    return [x for x in found if has_memory(x)]
+    found, todo, seen = [], [result], {}
+    while todo:
+        x = todo.pop()
+        if id(x) in seen:
+            continue
+        seen[id(x)] = x
+        if has_memory(x):
+            found.append(x)
+        elif isinstance(x, list | tuple | dict):
+            todo += items_of(x)
+        else:
+            todo += pytree.leaves(x, is_leaf=has_memory)
+    return found
 
 
 def may_be_seen(x, arrays):

@@ -65,7 +65,12 @@ def _shown(x: Any, most: int) -> str:
 
 
 class WengertError(Exception):
-    """Base of the errors raised about a traced program."""
+    """Base of the errors raised about a traced program.
+
+    divides: whether a function that cannot be captured runs in pieces then, of which some are compiled: not where these
+    would be refused too, or would make anew what plain Python asks for behind them."""
+
+    divides = True
 
 
 class ConcretizationError(WengertError, TypeError):
@@ -77,12 +82,7 @@ class LeakError(WengertError, RuntimeError):
 
 
 class UnsupportedError(WengertError, TypeError):
-    """A NumPy function, a dtype or an argument that cannot be captured.
-
-    divides: whether the function runs in pieces then, of which some are compiled: not where these would be refused too,
-    or would make anew what plain Python asks for behind them."""
-
-    divides = True
+    """A NumPy function, a dtype or an argument that cannot be captured."""
 
 
 class CannotRoll(UnsupportedError):

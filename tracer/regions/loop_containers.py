@@ -46,18 +46,18 @@ class LoopContainers:
     def follow_trips(self):
         """What a place holds that another held before a trip may be all that this one may be after one, but for what
         each trip makes: `t = p; p = a` leaves a in t after two trips."""
-        before = {id(x): (slot, n) for slot, placed in self.roll.placed.items() for n, x in enumerate(placed)}
+        placed = self.roll.placed.items()
+        before = {id(x): of for slot, held in placed for x, of in zip(held, self.found.get(slot, ()))}
         todo = [of for found in self.found.values() for of in found]
         while todo:
             todo = [of for of in todo if self.followed(of, before)]
 
     def followed(self, of, before):
         """Add to the candidates of a list or dict those of the places that it may come from -> whether there are new
-        ones."""
-        count = len(of)
-        for slot, n in [before[at] for at in of if at in before]:
-            others = dict(enumerate(self.found.get(slot, ()))).get(n, {})
-            of.update((at, x) for at, x in others.items() if at not in self.run.trace.region.owned)
+        ones. before: id of what a place holds before a trip -> its candidates after one."""
+        count, made = len(of), self.run.trace.region.owned
+        for others in [before[at] for at in of if at in before]:
+            of.update({at: x for at, x in others.items() if at not in made})
         return len(of) > count
 
     def candidates(self, slot):
