@@ -7,7 +7,7 @@ platforms. `called` is a nest of which `builtin` makes a function that generated
 """
 
 from .build import compiled_quickly
-from .direct import again, builtin
+from .direct import FRESH, ZEROED, again, builtin
 from .draw_check import unlike_numpy
 from .drawing import alone
 from .interrupts import endures
@@ -18,8 +18,8 @@ from .size_free import SampledAgain, SampledNest, SizeFreeNest, sampled
 from .trap import can_raise, unless_failed
 
 __all__ = [
-    "LEAST", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked", "assembly",
-    "builtin", "callable_nest", "can_raise", "compiled_quickly", "ending", "endures", "form_in_words", "forms", "here",
-    "listed_nests", "listens", "lowered", "sampled", "taken", "target_name", "uncallable", "unless_failed",
-    "unlike_numpy",
+    "FRESH", "LEAST", "ZEROED", "SampledAgain", "SampledNest", "SizeFreeNest", "again", "allowed", "alone", "asked",
+    "assembly", "builtin", "callable_nest", "can_raise", "compiled_quickly", "ending", "endures", "form_in_words",
+    "forms", "here", "listed_nests", "listens", "lowered", "sampled", "taken", "target_name", "uncallable",
+    "unless_failed", "unlike_numpy",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ import weakref
 from ...ir.bounded import Limited
 from ...ir.forks import hold_while_forking
 from ...ir.setting import set_within
+from . import objects
 from .debug_lines import asked_for, tell_perf
 from .threads import POOL, SHARE, pool_text
 from .vector_math import SUFFIX, VectorForm, keeping_vector_forms, single_lanes
@@ -89,7 +90,8 @@ def libraries():
 @functools.cache
 def has_symbol(name):
     """Whether a C function is there, which is then known to linkers; an unresolved one would end the process."""
-    found = pool() if name == SHARE else library_address(name.removesuffix(SUFFIX))
+    own = {SHARE: pool} | dict.fromkeys(objects.HELPERS, lambda: helpers().address(name))
+    found = own[name]() if name in own else library_address(name.removesuffix(SUFFIX))
     if found is None:
         return False
     SYMBOLS[name] = found
@@ -110,6 +112,13 @@ def pool():
     code = immortal(machine_code(pool_text()))
     POOL.begin(code.address)
     return code.address(SHARE)
+
+
+@functools.cache
+def helpers():
+    """The MachineCode of the functions that nests share."""
+    with set_within(QUICK, None):
+        return immortal(machine_code(objects.helpers()))
 
 
 @functools.cache

@@ -1,10 +1,11 @@
 """A nest as a builtin function of Python's: given NumPy's arrays and numbers themselves, it runs on their memory.
 
-Its code has the form of METH_FASTCALL, so a call costs no more than one of a function written in C. It reads from the
-objects where their elements lie: `PyArrayObject_fields` (numpy/ndarraytypes.h), which other extensions have compiled
-in, and the scalars behind `PyObject_HEAD` (numpy/arrayscalars.h, floatobject.h). `refusal` looks whether they are laid
-out so here. Before anything is done, every argument is asked for its type, dtype, shape and layout; where one is not as
-it must be, the function returns True and has done nothing.
+Its code has the form of METH_FASTCALL, so a call costs no more than one of a function written in C. Before anything is
+done, every argument is asked for its type, dtype, shape and layout (`objects.py`); where one is not as it must be, the
+function returns None and has done nothing.
+
+It returns the results: numbers, which it makes, and the arrays that it was given to store into. Where it is given
+`FRESH` or `ZEROED` instead of one, it makes that too.
 """
 
 import ctypes
@@ -14,116 +15,69 @@ import weakref
 
 import numpy as np
 
-from ...ir.types import SHORT
+from . import objects
 from .build import LOCK, has_symbol, machine_code
 from .debug_lines import nest_name
 from .ffi import refusal as of_ffi
 from .interrupts import SYMBOLS as OF_SIGNALS
+from .objects import DIGIT, FRESH, HEAD, TYPE, ZEROED
 
-HEAD = object.__basicsize__  # bytes of an object before what is its own
-TYPE = HEAD - 8  # where the type of an object stands
-RANK, SHAPE, DTYPE, FLAGS = HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, whose first field is its data
-KIND = HEAD + 8  # in a dtype, of which several may be equal: its kind, character, byte order, flags and number, 8 bytes
-READY = 0x1 | 0x100  # fact: C-contiguous and aligned
 FASTCALL = 0x80  # fact
 # bound: work during which other threads wait; below, to take the lock again may cost more than the nest
 UNLOCKED = 2000
-SYMBOLS = "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS
-
-ARRAY = f"""
-define internal i1 @array(ptr %x, ptr %types, ptr %shape, i32 %rank) {{
-entry:
-  %type.at = getelementptr i8, ptr %x, i64 {TYPE}
-  %type = load ptr, ptr %type.at
-  %type.wanted = load ptr, ptr %types
-  %is = icmp eq ptr %type, %type.wanted
-  br i1 %is, label %ndarray, label %no
-ndarray:
-  %dtype.at = getelementptr i8, ptr %x, i64 {DTYPE}
-  %dtype = load ptr, ptr %dtype.at
-  %dtype.wanted.at = getelementptr ptr, ptr %types, i64 1
-  %dtype.wanted = load ptr, ptr %dtype.wanted.at
-  %kind.at = getelementptr i8, ptr %dtype, i64 {KIND}
-  %kind = load i64, ptr %kind.at
-  %kind.wanted.at = getelementptr i8, ptr %dtype.wanted, i64 {KIND}
-  %kind.wanted = load i64, ptr %kind.wanted.at
-  %dtype.is = icmp eq i64 %kind, %kind.wanted
-  %flags.at = getelementptr i8, ptr %x, i64 {FLAGS}
-  %flags = load i32, ptr %flags.at
-  %flags.wanted = and i32 %flags, {READY}
-  %flags.are = icmp eq i32 %flags.wanted, {READY}
-  %rank.at = getelementptr i8, ptr %x, i64 {RANK}
-  %rank.found = load i32, ptr %rank.at
-  %rank.is = icmp eq i32 %rank.found, %rank
-  %shape.at = getelementptr i8, ptr %x, i64 {SHAPE}
-  %shape.found = load ptr, ptr %shape.at
-  %some = and i1 %dtype.is, %flags.are
-  %all = and i1 %some, %rank.is
-  br i1 %all, label %look, label %no
-look:
-  %d = phi i32 [ 0, %ndarray ], [ %d.next, %same ]
-  %more = icmp slt i32 %d, %rank
-  br i1 %more, label %axis, label %yes
-axis:
-  %n.at = getelementptr i64, ptr %shape.found, i32 %d
-  %n = load i64, ptr %n.at
-  %n.wanted.at = getelementptr i64, ptr %shape, i32 %d
-  %n.wanted = load i64, ptr %n.wanted.at
-  %n.is = icmp eq i64 %n, %n.wanted
-  br i1 %n.is, label %same, label %no
-same:
-  %d.next = add i32 %d, 1
-  br label %look
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-"""
-
-NUMBER = f"""
-define internal i1 @number(ptr %x, ptr %types) {{
-entry:
-  %type.at = getelementptr i8, ptr %x, i64 {TYPE}
-  %type = load ptr, ptr %type.at
-  %one = load ptr, ptr %types
-  %other.at = getelementptr ptr, ptr %types, i64 1
-  %other = load ptr, ptr %other.at
-  %is.one = icmp eq ptr %type, %one
-  %is.other = icmp eq ptr %type, %other
-  %is = or i1 %is.one, %is.other
-  ret i1 %is
-}}
-"""
-
+SYMBOLS = (
+    "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS, *objects.SYMBOLS, *objects.HELPERS,
+)  # fmt: skip
 
 ENTRY = f"""
-declare ptr @PyBool_FromLong(i64)
+declare void @Py_IncRef(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 {{functions}}
 define ptr @direct(ptr %self, ptr %given, i64 %count) {{{{
 entry:
+{{rooms}}
   %types.at = getelementptr i8, ptr %self, i64 {HEAD}
   %types = load ptr, ptr %types.at
+  %known = getelementptr ptr, ptr %types, i64 {{known}}
   %enough = icmp eq i64 %count, {{count}}
   br i1 %enough, label %asked0, label %refused
 {{tests}}
 asked{{count}}:
 {{call}}
 finished:
-  %false = call ptr @PyBool_FromLong(i64 0)
-  ret ptr %false
+{{results}}
 refused:
-  %true = call ptr @PyBool_FromLong(i64 1)
-  ret ptr %true
+  %none = load ptr, ptr %known
+  call void @Py_IncRef(ptr %none)
+  ret ptr %none
 stopped:
+  call void @wengert_dropped(ptr %results, i64 {{made}})
   ret ptr null
 }}}}
 """
 
-TEST = """asked{n}:
-  %x{n}.at = getelementptr ptr, ptr %given, i64 {n}
+WIDEST = 16  # fact: bytes of the widest number
+HOLD = """  %h{n} = call ptr @wengert_held(ptr %x{n}, ptr %known, ptr %t{n}, ptr @shape{n}, i32 {rank})
+  %h{n}.at = getelementptr ptr, ptr %results, i64 {k}
+  store ptr %h{n}, ptr %h{n}.at
+  %h{n}.none = icmp eq ptr %h{n}, null
+  br i1 %h{n}.none, label %stopped, label %held{n}
+held{n}:"""
+
+MAKE = """  %t{n} = getelementptr ptr, ptr %types, i64 {twice}
+  %h{n} = call ptr @wengert_number_of(ptr %p{n}, ptr %known, ptr %t{n})
+  %h{n}.at = getelementptr ptr, ptr %results, i64 {k}
+  store ptr %h{n}, ptr %h{n}.at
+  %h{n}.none = icmp eq ptr %h{n}, null
+  br i1 %h{n}.none, label %stopped, label %held{n}
+held{n}:"""
+
+ROOM = f"  %p{{n}} = alloca [{WIDEST} x i8], align {WIDEST}"
+
+
+TEST = """asked{place}:
+  %x{n}.at = getelementptr ptr, ptr %given, i64 {place}
   %x{n} = load ptr, ptr %x{n}.at
   %t{n} = getelementptr ptr, ptr %types, i64 {twice}
   %is{n} = call i1 {test}
@@ -139,81 +93,96 @@ def refusal():
         return of_ffi()
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8 or not all(map(has_symbol, SYMBOLS)):
         return "this is no CPython of 64 bits that shows its functions"
-    return None if laid_out() else "objects are laid out in another way here"
+    return None if objects.laid_out() and objects.works() else "objects are laid out in another way here"
 
 
-def laid_out():
-    """Whether arrays and numbers have their fields where they are read."""
-    at = lambda x, offset, kind: kind.from_address(id(x) + offset).value
-    pointer, x = ctypes.c_void_p, np.arange(12.0).reshape(3, 4)
-    found = (
-        at(x, HEAD, pointer),
-        at(x, TYPE, pointer),
-        at(x, DTYPE, pointer),
-        at(x, RANK, ctypes.c_int32),
-        x.dtype is np.dtype(np.float64),
-    )
-    if found != (x.ctypes.data, id(np.ndarray), id(x.dtype), 2, True) or [
-        *(ctypes.c_int64 * 2).from_address(at(x, SHAPE, pointer))
-    ] != [3, 4]:
-        return False
-    kinds = {at(t, KIND, ctypes.c_int64): t for t in map(np.dtype, SHORT)}
-    if len(kinds) != len(SHORT) or at(np.dtype(x.dtype, copy=True), KIND, ctypes.c_int64) != at(
-        x.dtype, KIND, ctypes.c_int64
-    ):
-        return False
-    if at(x.dtype.newbyteorder(), KIND, ctypes.c_int64) in kinds:
-        return False
-    memory = np.zeros(48, np.uint8)
-    aside = memory[1 - memory.ctypes.data % 8 :][:40].view(np.float64)
-    for y, wanted in ((x, READY), (x.T, READY ^ 1), (x[:, ::2], READY ^ 1), (aside, READY ^ 0x100)):
-        if at(y, FLAGS, ctypes.c_int32) & READY != wanted:
-            return False
-    numbers = 2.5, *(kind(2.5) for kind in (
-        np.float64, np.float32, np.complex128, np.complex64, np.int64, np.uint8, np.bool_,
-    )), np.False_
-    same = lambda y: (
-        ctypes.string_at(id(y) + HEAD, np.dtype(type(y)).itemsize) == np.asarray(y).tobytes()
-        and at(y, TYPE, pointer) == id(type(y))
-    )
-    return all(map(same, numbers))
+def entry(nest):
+    """Text of the function that calls @nest on Python's objects, one for each of its `given_places`.
 
-
-def entry(types, unlocked, long=False):
-    """Text of the function that calls @nest on Python's objects. types: one for each pointer that @nest takes, arrays'
-    and numbers'.
-
-    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has
-    raised. Its first argument is an array of addresses, two for each object:
-    ndarray and the dtype, or the types that a number may be of.
+    Its first argument is an array of addresses, two for each pointer that @nest takes: ndarray and the dtype, or the
+    types that a number may be of, or what a number that it makes is of; behind them `objects.known`.
     """
-    shapes, tests, places = [], [], []
-    for n, (t, array) in enumerate(types):
-        place = f"getelementptr i8, ptr %x{n}, i64 {HEAD}"
+    kinds, given, long = nest.kinds(), given_places(nest), nest.hearing is not None
+    shapes, rooms, tests, places, held, numbers = [], [], [], [], [], []
+    for n, (t, array) in enumerate(kinds):
+        k = result_place(nest, n)
+        if n not in given:
+            rooms.append(ROOM.format(n=n))
+            numbers.append(MAKE.format(n=n, k=k, twice=2 * n))
+            continue
+        test = f"@wengert_number(ptr %x{n}, ptr %t{n})"
         if array:
             shapes.append(f"@shape{n} = internal constant [{t.ndim} x i64] [{', '.join(f'i64 {k}' for k in t.shape)}]")
-            places.append(f"  %p{n}.at = {place}\n  %p{n} = load ptr, ptr %p{n}.at")
-        else:
-            places.append(f"  %p{n} = {place}")
-        test = (
-            f"@array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})" if array else f"@number(ptr %x{n}, ptr %t{n})"
-        )
-        tests.append(TEST.format(n=n, next=n + 1, twice=2 * n, test=test))
-    before, after = UNLOCK if unlocked else ("", "")
-    given = ", ".join(f"ptr %p{n}" for n in range(len(types)))
+            test = f"@wengert_array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})"
+        if k is not None:
+            held.append(HOLD.format(n=n, k=k, rank=t.ndim))
+        x = f"%x{n}" if k is None else f"%h{n}"
+        place = f"getelementptr i8, ptr {x}, i64 {HEAD}"
+        places.append(f"  %p{n}.at = {place}\n  %p{n} = load ptr, ptr %p{n}.at" if array else number_text(n, t, place))
+        tests.append(given_text(n, given.index(n), test, k is not None))
+    results = [*numbers, *given_back(len(nest.results))]
+    before, after = UNLOCK if nest.unlocked else ("", "")
+    pointers = ", ".join(f"ptr %p{n}" for n in range(len(kinds)))
     call = (
-        f"{before}  %stop = call i1 @nest({given}, i1 true){after}"
+        f"{before}  %stop = call i1 @nest({pointers}, i1 true){after}\n  br i1 %stop, label %stopped, label %finished"
         if long
-        else f"{before}  call void @nest({given}){after}"
+        else f"{before}  call void @nest({pointers}){after}\n  br label %finished"
     )
-    call += "\n  br i1 %stop, label %stopped, label %finished" if long else "\n  br label %finished"
+    rooms.append(f"  %results = alloca [{len(nest.results)} x ptr]")
+    rooms.append(f"  store [{len(nest.results)} x ptr] zeroinitializer, ptr %results")
     told = {
-        "functions": ARRAY + NUMBER,
-        "count": len(types),
+        "functions": objects.declared(*objects.HELPERS),
+        "rooms": "\n".join(rooms),
+        "known": 2 * len(kinds),
+        "count": len(given),
+        "made": len(nest.results),
         "tests": "\n".join(tests),
-        "call": "\n".join([*places, call]),
+        "call": "\n".join([*held, *places, call]),
+        "results": "\n".join(results),
     }
     return "\n".join([*shapes, ENTRY.format(**told)])
+
+
+def given_back(count):
+    """Lines that return the results, `count` of them: one as it is, several in a tuple."""
+    if count == 1:
+        return ["  %only = load ptr, ptr %results", "  ret ptr %only"]
+    return [f"  %all = call ptr @wengert_together(ptr %results, i64 {count})", "  ret ptr %all"]
+
+
+def given_text(n, place, test, may_be_made):
+    """The test of what is given in a place, that is to be pointer n of @nest or what that is in."""
+    text = TEST.format(n=n, place=place, next=place + 1, twice=2 * n, test=test)
+    if not may_be_made:
+        return text
+    made = f"  %fits{n} = call i1 {test}\n  %made{n} = call i1 @wengert_made(ptr %x{n}, ptr %known)\n"
+    return text.replace(f"  %is{n} = call i1 {test}", f"{made}  %is{n} = or i1 %fits{n}, %made{n}")
+
+
+def number_text(n, t, place):
+    """The pointer to a number: Python's bools have their digit behind their size."""
+    if t.kind != "b":
+        return f"  %p{n} = {place}"
+    return f"""  %p{n}.head = {place}
+  %p{n}.type.at = getelementptr i8, ptr %x{n}, i64 {TYPE}
+  %p{n}.type = load ptr, ptr %p{n}.type.at
+  %p{n}.bool.at = getelementptr ptr, ptr %t{n}, i64 1
+  %p{n}.bool = load ptr, ptr %p{n}.bool.at
+  %p{n}.is = icmp eq ptr %p{n}.type, %p{n}.bool
+  %p{n}.behind = select i1 %p{n}.is, i64 {DIGIT}, i64 0
+  %p{n} = getelementptr i8, ptr %p{n}.head, i64 %p{n}.behind"""
+
+
+def given_places(nest):
+    """Which of its buffers a nest is given as objects, in their order: all but the numbers that it computes."""
+    kinds = nest.kinds()
+    return [n for n, (kind, _) in enumerate(nest.buffers) if kind == "argument" or kinds[n][0].shape]
+
+
+def result_place(nest, n):
+    """The place among its results of a buffer of a nest, None for another."""
+    kind, k = nest.buffers[n]
+    return k if kind == "result" and k < len(nest.results) else None
 
 
 class Definition(ctypes.Structure):
@@ -258,15 +227,24 @@ MADE = weakref.WeakValueDictionary()
 
 
 def builtin(nest):
-    """`call(*objects)`, one for each of the buffers of a nest: it runs and gives False, or cannot run on these objects
-    and gives True."""
-    text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
+    """`call(*objects)`, one for each of the `given_places` of a nest: it runs and gives its results, the one or a
+    tuple, or cannot run on these objects and gives None. `FRESH` or `ZEROED` instead of an array that it stores into:
+    it makes one."""
+    text, found = nest.text(), [x for n in range(len(nest.buffers)) for x in looked_for(nest, n)]
     with LOCK:
         code = machine_code(text)
         key = code.name, tuple(map(id, found)), nest_name(nest.place)
         if (call := MADE.get(key)) is None:
-            call = MADE[key] = builtin_function(code, wanted_objects(key[1], key[2]), found)
+            addresses = (*key[1], *objects.known())
+            call = MADE[key] = builtin_function(code, wanted_objects(addresses, key[2]), found)
         return call
+
+
+def looked_for(nest, n):
+    """The two objects by which a builtin function knows what it may take as a buffer, or makes it of."""
+    (kind, _), (t, array) = nest.buffers[n], nest.kinds()[n]
+    of_python = kind == "argument" and not array and t.kind == "b"
+    return (np.bool_, bool) if of_python else accepted(t, array)
 
 
 def builtin_function(code, known, objects=()):
@@ -294,17 +272,29 @@ def accepted(t, array):
 def again(nest):
     """`call(*objects)` for objects on which the builtin function of a nest cannot run: on copies that are as it wants
     them."""
-    call, kinds, buffers = builtin(nest), nest.kinds(), nest.buffers
+    call, kinds, places = builtin(nest), nest.kinds(), given_places(nest)
 
     def run(*objects):
-        ready = [in_order(x, t) if array else t.dtype.type(x) for x, (t, array) in zip(objects, kinds, strict=True)]
-        if call(*ready):
+        ready = [as_wanted(x, *kinds[n]) for n, x in zip(places, objects, strict=True)]
+        found = call(*ready)
+        if found is None:
             raise SystemError("a native loop was given other arguments than it was made for")
-        for (kind, _), x, y in zip(buffers, objects, ready, strict=True):
-            if kind == "result" and x is not y:
+        found = [found] if len(nest.results) == 1 else [*found]
+        for n, x, y in zip(places, objects, ready, strict=True):
+            k = result_place(nest, n)
+            if k is not None and x is not y:
                 x[...] = y
+                found[k] = x
+        return found[0] if len(found) == 1 else tuple(found)
 
     return run
+
+
+def as_wanted(x, t, array):
+    """An object as a nest takes it."""
+    if x is FRESH or x is ZEROED and array:
+        return x
+    return in_order(x, t) if array else t.dtype.type(x)
 
 
 def in_order(x, t):

@@ -138,9 +138,7 @@ class Nest:
         body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text(metadata and metadata.location)}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         entries = [execute(self.buffers, self.hearing is not None)]
-        entries += (
-            [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
-        )
+        entries += [direct.entry(self)] if direct.refusal() is None else []
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
         entries += [UNROLL] if self.code.written_out else []
         text = "\n".join([*self.constants, *declared, *self.code.defined.values(), body, *entries, ATTRIBUTES, ""])

@@ -6,7 +6,9 @@ that those have, and such that all that the code takes for granted holds. Scratc
 beforehand is on the stack where it is small.
 """
 
-from .direct import ARRAY, HEAD, NUMBER, TEST, TYPE
+from . import objects
+from .direct import TEST
+from .objects import HEAD, TYPE
 
 STACK = 1 << 12  # bound: bytes of scratch memory on the stack
 ALIGNED = 64  # fact: bytes of a line of the cache
@@ -133,16 +135,16 @@ def sized_entry(names, residues, kinds, conditions, scratch, computed, much, lon
     for n, shape in enumerate(kinds):
         at = f"getelementptr i8, ptr %x{n}, i64 {HEAD}"
         if shape is None:
-            test = f"@number(ptr %x{n}, ptr %t{n})"
+            test = f"@wengert_number(ptr %x{n}, ptr %t{n})"
             places.append(f"  %p{n} = {at}")
         else:
-            test = f"@array(ptr %x{n}, ptr %t{n}, ptr %shape{n}, i32 {len(shape)})"
+            test = f"@wengert_array(ptr %x{n}, ptr %t{n}, ptr %shape{n}, i32 {len(shape)})"
             places.append(f"  %p{n}.at = {at}\n  %p{n} = load ptr, ptr %p{n}.at")
             shapes.append(f"  %shape{n} = alloca [{max(len(shape), 1)} x i64]")
             for axis, d in enumerate(shape):
                 filling.append(f"  %shape{n}.{axis} = getelementptr i64, ptr %shape{n}, i64 {axis}")
                 filling.append(f"  store i64 {computed.whole(d)}, ptr %shape{n}.{axis}")
-        text = TEST.format(n=n, next=n + 1, twice=3 * count + 2 * n, test=test)
+        text = TEST.format(n=n, place=n, next=n + 1, twice=3 * count + 2 * n, test=test)
         tests.append(text.replace(f"ptr %given, i64 {n}", f"ptr %given, i64 {n + count}"))
     if scratch:
         shapes.append(f"  %stack = alloca [{STACK} x i8], align {ALIGNED}")
@@ -163,7 +165,7 @@ def sized_entry(names, residues, kinds, conditions, scratch, computed, much, lon
     tail = TAIL.replace("{freed}", free).replace("{freed.again}", free)
     called = [f"asked{len(kinds)}:", *places, room, call_text(", ".join(given), works, long)]
     declared = [f"declare {text}" for text in SYMBOLS.values()]
-    return "\n".join([*declared, ARRAY + NUMBER, head, *tests, *called, tail])
+    return "\n".join([*declared, objects.declared("wengert_array", "wengert_number"), head, *tests, *called, tail])
 
 
 UNLOCKED_CALL = """  br i1 {much}, label %unlocking, label %calling

@@ -54,6 +54,8 @@ class Statements:
         self.recipes = self.writer.recipes  # name of an array that is made once -> the text that makes it
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
+        opening = self.writer.opening
+        self.opening = opening if opening and self.lines[0].startswith(f"{opening.made} = ") else None
         self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
         self.results = [self.writer.hold(r) for r in func.results]
 
@@ -78,20 +80,21 @@ class Statements:
         file = self.module.places.settle(self.function, text)
         if self.clock is None:
             self.function = inline_single_reads(self.function, fixed)
-        self.silent = silent(self.function, self.plain)
+        self.silent = silent(self.function, self.plain, QUIET | self.writer.quiet)
         space |= self.module.objects
         with np.errstate(all="ignore"):
             exec(compiled(tree, GENERATED, "exec"), space)
         return defined(self.function, file, self.name, space, GENERATED)
 
 
-QUIET = {"writeable", "len"}  # functions that only look at arguments
+# functions that only look at arguments, and those that make Python's numbers of NumPy's of the same kind
+QUIET = {"writeable", "len", "float", "int", "bool", "complex"}
 
 
-def silent(function, plain):
-    """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only
-    `plain` names."""
-    called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in QUIET)
+def silent(function, plain, quiet=QUIET):
+    """Whether a function can cause no warning of NumPy's: it calls nothing but what is `quiet`, and adds and multiplies
+    only `plain` names."""
+    called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in quiet)
     loud = lambda n: called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult)
     if any(map(loud, nodes_of(function))):
         return False
@@ -106,6 +109,8 @@ class _QuickWriter(_Writer):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
         self.held, self.overwritten, self.raises, self.recipes = {}, {}, set(), {}
+        self.quiet = set()  # names of functions that warn of nothing
+        self.opening = None  # the call of a nest that may be the first statement
         self.spread = {}  # (name of an array that is made once, type) -> what is held of it, spread to that
 
     def bind(self, value):

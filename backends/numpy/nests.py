@@ -1,8 +1,8 @@
 """Loops as statements of generated NumPy: one call of their machine code, on the memory of the arrays themselves.
 
 What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. An argument
-that the program leaves changed is such an array where nothing can fail any more. Numbers come back in
-arrays of no axes, and scratch memory that does not fit on the stack is an array that is dropped.
+that the program leaves changed is such an array where nothing can fail any more. Numbers, and arrays of which the loop
+needs no element, it makes itself; scratch memory that does not fit on the stack is an array that is dropped.
 """
 
 import numpy as np
@@ -38,40 +38,82 @@ def machine_code(eqn):
 
 def call_nest(writer, eqn):
     """The statements of a loop that is a nest."""
-    nest, lines, given, homes = nest_of(eqn), [], [], {}
-    first = len(eqn.operands) - eqn.attrs["carried"]
+    nest, lines, first = nest_of(eqn), [], len(eqn.operands) - eqn.attrs["carried"]
     # one that ends early leaves what it was given
     reads = read_before(eqn) if nest.early_exit is None else set(range(eqn.attrs["carried"]))
+    sizes = SAMPLE.get()
 
     def named(wish, text):
         lines.append(f"{(name := writer.fresh(wish))} = {text}")
         return name
 
+    def memory(k):
+        """Text of the array that a result is stored into, None where any is good enough."""
+        x = eqn.operands[first + k]
+        if not eqn.results[k].type.shape or isinstance(x, Lit) and k not in reads:
+            return None
+        if sizes is None and isinstance(x, Lit) and not any(x.value.tobytes()):
+            return str(native.ZEROED)
+        return written_operand(writer, x, named, nest.hearing is None)
+
+    given, homes = [], {}
     for kind, k in nest.buffers:
         if kind == "argument":
             given.append(read_operand(writer, eqn.operands[k], named))
         elif k >= len(eqn.results):
             given.append(scratch_text(writer, nest.extra[k - len(eqn.results)]))
         else:
-            t = eqn.results[k].type
-            kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
-            given_to = eqn.operands[first + k]
-            homes[k] = (
-                written_operand(writer, given_to, named, nest.hearing is None)
-                if kept
-                else named("state" if t.shape else "number", empty_text(t))
-            )
-            given.append(homes[k])
-    sizes = SAMPLE.get()
-    made = (native.builtin(nest), native.again(nest)) if sizes is None else native.sampled(nest)
-    call, again = writer.constant(made[0], "nest"), writer.constant(made[1], "again")
-    listed = ", ".join([*(str(sizes[name]) for name in sorted(sizes or ())), *given])
+            homes[k], t = memory(k), eqn.results[k].type
+            if sizes is not None:
+                homes[k] = homes[k] or named("state" if t.shape else "number", empty_text(t))
+            if sizes is not None or t.shape:
+                given.append(homes[k] or str(native.FRESH))
+    if sizes is None:
+        return call_of_objects(writer, eqn, nest, lines, given, homes)
+    call, again = map(writer.constant, native.sampled(nest), ("nest", "again"))
+    listed = ", ".join([*(str(sizes[name]) for name in sorted(sizes)), *given])
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
     for k, r in enumerate(eqn.results):
         if r.type.shape:
             writer.held[r] = LazyOperand(homes[k], r.type.shape, new=True)
         else:
             lines += writer.keep(r, f"{homes[k]}[()]", (), [NUMPY])
+    return lines
+
+
+class Opening:
+    """The call of a nest that is the first statement: `made = nest(...)`, and `again` where that has refused.
+
+    given: texts of its operands.
+    """
+
+    def __init__(self, made, again, given):
+        self.made, self.again, self.given = made, again, given
+
+
+def call_of_objects(writer, eqn, nest, lines, given, homes):
+    """The statements that call a nest, and name what it makes.
+
+    lines: statements that come first; homes: place of a result -> text of the array that it is stored into, or of what
+    stands for one that is made.
+    """
+    call, again = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again")
+    writer.quiet |= {call, again}
+    makes = [k for k, home in homes.items() if home in (None, str(native.ZEROED))]
+    names = {k: writer.bind(eqn.results[k]) if k in makes else homes[k] for k in homes}
+    for k, r in enumerate(eqn.results):
+        kinds = () if r.type.shape else [NUMPY]
+        writer.held[r] = LazyOperand(names[k], r.type.shape, frozenset(kinds), new=r.type.shape != ())
+    listed = ", ".join(given)
+    if not makes:
+        return [*lines, f"if {call}({listed}) is None: {again}({listed})"]
+    made = names[0] if len(names) == 1 else writer.fresh("made")
+    once_more = f"{made} = {again}({listed})"
+    if writer.opening is None and not lines:
+        writer.opening = Opening(made, once_more, given)
+    lines += [f"{made} = {call}({listed})", f"if {made} is None: {once_more}"]
+    if len(names) > 1:
+        lines.append(f"{', '.join(names[k] if k in makes else writer.fresh('given') for k in sorted(names))} = {made}")
     return lines
 
 
@@ -113,7 +155,8 @@ def read_operand(writer, x, named):
         text = writer.whole(held := writer.full(x), x.type)
         return text if text == held.text else named("whole", text)
     held = writer.hold(x)
-    known = held.kinds <= ({NUMPY, PYTHON} if x.type.dtype == np.float64 else {NUMPY})
+    python = {PYTHON} if x.type.dtype == np.float64 or x.type.kind == "b" and SAMPLE.get() is None else set()
+    known = held.kinds <= {NUMPY, *python}
     return held.text if known else f"np.{x.type.dtype.name}({held.text})"
 
 

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import importlib.util
+import sys
 import threading
 import warnings
 
@@ -15,11 +16,12 @@ from op_cases import draw, func_of
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import direct
+from wengert.backends.native import direct, objects
 from wengert.backends.numpy import by_python, is_loop_free
 from wengert.backends.numpy.looped import LARGEST, LOOPED
 from wengert.backends.numpy.nests import machine_code
 from wengert.backends.xla import dispatch
+from wengert.ir.ops import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
 from wengert.ir.types import parse_type
@@ -429,37 +431,62 @@ def test_a_nest_takes_what_it_was_made_for_and_nothing_else():
         ("argument", 0): 1.5, ("argument", 1): np.int64(7), ("argument", 2): np.True_, ("argument", 3): np.complex64(1j),
         ("argument", 4): np.zeros((3, 2), np.float32), ("argument", 6): np.float64(2.0),
     }  # fmt: skip
-    at, total = np.zeros(4, np.int64), np.zeros(())
-    values |= {("result", 0): at, ("result", 1): total}
-    good = [values[b] for b in nest.buffers]
-    assert call(*good) is False and at.tolist() == [7, 7, 7, 0] and total == 6.5
+    at = np.zeros(4, np.int64)
+    values |= {("result", 0): at}
+    given = lambda changed: [{**values, **changed}[b] for b in nest.buffers if b != ("result", 1)]
+    found, total = call(*given({}))
+    assert found is at and at.tolist() == [7, 7, 7, 0] and total == 6.5 and type(total) is np.float64
     # Python reads the definition of a function that goes, when the collector may have emptied all that this one holds
     place = ctypes.c_void_p.from_address(id(call) + object.__basicsize__).value - call.__self__.ctypes.data
     assert 0 < place <= call.__self__.base.nbytes - ctypes.sizeof(direct.Definition)
     others = {
-        ("argument", 0): [2, np.float32(1), np.array(1.5), None, "x"], ("argument", 1): [7, np.int32(7), np.array(7)], ("argument", 2): [True, 1],
+        ("argument", 0): [2, np.float32(1), np.array(1.5), None, "x"], ("argument", 1): [7, np.int32(7), np.array(7), True],
+        ("argument", 2): [1, 1.0, None],
         ("argument", 4): [np.zeros((2, 3), np.float32), np.zeros((3, 2)), np.zeros((2, 3), np.float32).T, np.zeros((3, 2, 1), np.float32), [0] * 6],
         ("result", 0): [np.zeros(8, np.int64)[::2], np.zeros(5, np.int64), np.zeros(4, np.uint64), np.zeros(4, ">i8"), np.zeros((4, 1), np.int64)],
     }  # fmt: skip
-    for place, found in others.items():
-        for x in found:
-            at[...] = total[...] = 0
-            given = [x if b == place else values[b] for b in nest.buffers]
-            assert call(*given) is True and at.sum() == total == 0
-    assert call() is True and call(*good, 1) is True and call(*good[:-1]) is True
+    for place, kinds in others.items():
+        for x in [*kinds, True, *([] if place == ("result", 0) else [None, False])]:
+            if place == ("argument", 2) and type(x) is bool:
+                continue  # a bool of Python's is one
+            at[...] = 0
+            assert call(*given({place: x})) is None and at.sum() == 0
+    good = given({})
+    assert call() is None and call(*good, 1) is None and call(*good[:-1]) is None
     strided = np.zeros(8, np.int64)
-    again(*[{("result", 0): strided[::2], ("argument", 2): True, ("argument", 1): np.longlong(7)}.get(b, values[b]) for b in nest.buffers])
-    assert strided.tolist() == [7, 0, 7, 0, 7, 0, 0, 0] and total == 6.5
+    found, total = again(*given({("result", 0): strided[::2], ("argument", 2): 1, ("argument", 1): np.longlong(7)}))
+    assert strided.tolist() == [7, 0, 7, 0, 7, 0, 0, 0] and total == 6.5 and found.base is strided
     with pytest.raises(SystemError, match="other arguments"):
-        again(*[np.zeros(5, np.int64) if b == ("result", 0) else values[b] for b in nest.buffers])
+        again(*given({("result", 0): np.zeros(5, np.int64)}))
+
+
+def test_a_nest_makes_its_results():
+    """Numbers of every kind, and arrays of their own where it is given none; nothing is kept of what it made or was given."""
+    for name in ("f64", "f32", "i64", "i8", "u16", "bool", "c64", "c128"):
+        t, u = parse_type(f"{name}[]"), parse_type(f"{name}[2,3]")
+
+        def body(i, x, state, last):
+            return OPS["broadcast"](reshape(x, shape=(1, 1)), shape=(2, 3), dims=(0, 1)), x
+
+        nest = native.callable_nest([t, u, t], loop.complete({"body": region(body, [COUNTER, t, u, t]), "carried": 2, "trips": 1}))
+        call, dtype = native.builtin(nest), np.dtype(t.dtype.name)
+        x, mine = dtype.type(1), np.zeros((2, 3), dtype)
+        held = [sys.getrefcount(y) for y in (dtype, mine, x)]
+        for given in (native.FRESH, native.ZEROED, mine) * 20:
+            state, last = call(x, given, x)
+            assert type(last) is dtype.type and last == x and (dtype != bool or last is np.True_)  # noqa: E721
+            assert state.dtype is dtype and state.shape == (2, 3) and (state == x).all() and state.flags.owndata
+            assert state is mine if given is mine else sys.getrefcount(state) == 2
+        del state, last, given
+        assert [sys.getrefcount(y) for y in (dtype, mine, x)] == held
 
 
 def test_where_objects_are_laid_out_otherwise(monkeypatch):
-    assert direct.laid_out()
-    for name, value in (("FLAGS", direct.FLAGS - 4), ("RANK", direct.RANK + 4), ("DTYPE", direct.DTYPE - 8), ("TYPE", direct.TYPE - 8)):
+    assert objects.laid_out() and objects.works()
+    for name, value in (("FLAGS", objects.FLAGS - 4), ("RANK", objects.RANK + 4), ("DTYPE", objects.DTYPE - 8), ("TYPE", objects.TYPE - 8)):
         with monkeypatch.context() as change:
-            change.setattr(direct, name, value)
-            assert not direct.laid_out()
+            change.setattr(objects, name, value)
+            assert not objects.laid_out()
     monkeypatch.setattr(direct, "refusal", lambda: "not here")
     f = jit(running, engine="numpy")
     agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)

@@ -9,7 +9,7 @@ from draws import on
 from wengert import grad, jit
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import families, symbolic
-from wengert.tracer.program.numpy_call import MISS
+from wengert.tracer.program.numpy_function import MISS
 
 MODES = {"learnt": None, "asked for": True}
 

@@ -16,7 +16,7 @@ from wengert.ir.types import Tensor
 from wengert.tracer.call.family import NoFamily, family
 from wengert.tracer.call.sampling import Unsampled
 from wengert.tracer.call.size_facts import difference
-from wengert.tracer.program.numpy_call import MISS
+from wengert.tracer.program.numpy_function import MISS
 from wengert.tracer.program.size_free import SizeFree, Unalike
 
 MOST = 40  # sizes, or combinations of them, that are tried of one family

@@ -19,7 +19,7 @@ from wengert import grad, jit
 from wengert.ir.types import type_of
 from wengert.tracer.call.family import NoFamily, family
 from wengert.tracer.guards.guard import Read
-from wengert.tracer.program.numpy_call import MISS
+from wengert.tracer.program.numpy_function import MISS
 from wengert.tracer.program.size_free import SizeFree, Unalike
 
 HEAD = "import numpy as np\ndef f(a, b, m, q, s):\n"

@@ -8,7 +8,7 @@ from compare import agree
 
 from wengert import jit
 from wengert.tracer.guards.guard import Read
-from wengert.tracer.program.numpy_call import MISS
+from wengert.tracer.program.numpy_function import MISS
 from wengert.tracer.program.size_free import SizeFree
 
 SAMPLES = [{"n": n} for n in (37, 38, 75, 101, 45, 66)]

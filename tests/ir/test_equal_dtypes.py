@@ -8,7 +8,7 @@ import pytest
 
 from wengert import grad, jit
 from wengert.backends.native import direct
-from wengert.tracer.program.numpy_call import MISS
+from wengert.tracer.program.numpy_function import MISS
 
 
 def pickled(x):

@@ -14,7 +14,7 @@ from ...backends.xla import dispatch, host_arrays
 from ...ir.types import type_of
 from ..program import backend_choice, trap
 from ..program.clock import BRIEF, woken
-from ..program.numpy_call import MISS
+from ..program.numpy_function import MISS
 from ..program.trace_tree import Trees
 from ..values.storage import current_trace
 from .contest import array_shapes

@@ -21,7 +21,7 @@ from ...ir.types import type_of
 from ..common import events
 from ..guards import isolation
 from ..program import backend_choice
-from ..program.numpy_call import MISS
+from ..program.numpy_function import MISS
 from ..program.specialisation_set import SpecialisationSet, takes_now
 from ..program.trace_tree import Untraced
 from ..values.storage import current_trace

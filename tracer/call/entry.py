@@ -22,7 +22,7 @@ from ..guards.by_class import present
 from ..program import autotune, backend_choice, outlined, trap
 from ..program.emit_results import returned
 from ..program.emit_structure import LeafPlace
-from ..program.numpy_call import MISS
+from ..program.numpy_function import MISS
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced, missing_way
 from ..rules import rules

@@ -14,7 +14,7 @@ import numpy as np
 from ...ir.amounts import in_time
 from ..common import events
 from ..program import backend_choice
-from ..program.numpy_call import MISS
+from ..program.numpy_function import MISS
 from ..program.size_free import SizeFree
 from .deferred import EQUATION, copies, may_be_copied
 from .laddered import timed

@@ -13,7 +13,7 @@ from ..guards.guard import Read
 from ..program.backend_choice import BackendChoice
 from ..program.emit_results import memoised_check, return_lines
 from ..program.emit_stores import store_lines
-from ..program.numpy_call import stored_names
+from ..program.numpy_function import stored_names
 from ..program.specialisation_set import IN_TURN
 from ..program.trace_tree import Trees
 from ..program.trap import Trap

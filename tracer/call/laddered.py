@@ -15,7 +15,7 @@ from ...ir.bounded import Limited
 from ...ir.types import type_of
 from ..common import events
 from ..program import backend_choice
-from ..program.numpy_call import MISS
+from ..program.numpy_function import MISS
 from .deferred import EQUATION, copies, may_be_copied
 from .worker import WORKER, paced
 

@@ -5,7 +5,7 @@ import time
 
 from ..guards.guard import Guard
 from ..program import backend_choice
-from ..program.numpy_call import MISS, NumPyCall
+from ..program.numpy_function import MISS, NumPyCall
 from ..program.specialisation_set import input_key
 from .deferred import is_deferred
 from .family_nests import READY, FamilyNests

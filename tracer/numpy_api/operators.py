@@ -11,6 +11,7 @@ from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..values import exceptional
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, answers, wrap
+from ..values.beyond import far
 from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from .ufunc_calls import apply_ufunc, operate, weak_kind
 
@@ -110,7 +111,7 @@ def divmod_of(x, y):
     """divmod(x, y)."""
     x, y = operand_beside(y, x), operand_beside(x, y)
     kinds = weak_kind(x), weak_kind(y)
-    if None not in kinds and complex not in kinds:
+    if None not in kinds and complex not in kinds and not far(y):
         divisor = operand_as(read(y)[0], WEAK_DTYPES[kinds[1]])
         exceptional.not_zero(divmod, divisor, *kinds)
     return x // y, x % y

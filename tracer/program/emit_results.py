@@ -21,7 +21,7 @@ from ...ir.passes import dce
 from ..capture.handover import ARRAY, SCALAR, Located, follow
 from ..guards.emit_lookups import namer
 from .emit_structure import rebuild_text
-from .numpy_call import MISS
+from .numpy_function import MISS
 
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 

@@ -5,106 +5,26 @@ result.
         if not (a0.shape == s0 and (a0.dtype is d0 or a0.dtype == d0)): return MISS
         return np.tanh(a0) * a1
 
+Where a nest comes first, that asks its operands for all this itself, and only what it refuses is asked here.
+
 What it stores outside the arguments it gives behind the result, and whoever calls it stores that: `NumPyCall.stores`
 are the places. `NumPyCall.reads` are of objects that results or stores name: it takes them in front of the leaves.
-
-It runs in a context of its own in which NumPy warns of nothing: entering that costs 20 ns, and `np.errstate` 600.
-A context is entered once at a time; who finds it taken, on another thread, uses `np.errstate`.
 """
-
-import ast
-import builtins
-import contextvars
 
 import numpy as np
 
 from ...backends import native
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
-from ...ir import syntax
 from ...ir.sample import SAMPLE
 from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
-from ..guards.effects import store_all
 from ..guards.guard import Read
 from . import relied
 from .emit_stores import is_written
 from .emit_structure import listed, rebuild_text, rebuild_texts
+from .numpy_function import MISS, NumPyCall
 
-MISS = object()  # instead of a result: the call is another's, or has failed
 PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
 PLAIN = {float: float, complex: complex, int: int, bool: bool}
-
-
-class NumPyCall:
-    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is
-    silent, `call` is."""
-
-    recipes = {}  # of one written for any size: name of an array that is made once -> the text that makes it
-
-    def __init__(self, call, silent=False, function=None, reads=(), stores=()):
-        self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
-        self.reads, self.stores = tuple(reads), tuple(stores)
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-
-    def __call__(self, *leaves):
-        out = self.computed(*[read.get() for read in self.reads], *leaves)
-        if out is MISS or not self.stores:
-            return out
-        result, *stored = out
-        store_all(self.stores, stored)
-        return result
-
-    def computed(self, *given):
-        if self.silent:
-            return self.call(*given)
-        try:
-            return self.run(self.call, *given)
-        except RuntimeError:
-            return self.again(*given)
-
-    def inlined(self, suffix, given, space, behind=()):
-        """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into
-        `space`. behind: lines that come where the function returns, if it stores: names of `stored_names` hold what it
-        gives.
-
-        None where it may say MISS of more than types.
-        """
-        function, objects = syntax.copied(self.function), self.call.__globals__
-        first = function.body[0]
-        tests = None
-        if isinstance(first, ast.If) and says_miss(first.body[0]) and isinstance(first.test, ast.UnaryOp):
-            tests = function.body.pop(0).test.operand
-        if any(map(says_miss, syntax.nodes_of(function))):
-            return None
-        # behind come the inputs of other versions
-        names = {a.arg: text for a, text in zip(function.args.args, given, strict=False)}
-        nodes = [
-            n
-            for part in (*function.body, *([tests] if tests else []))
-            for n in syntax.nodes_of(part)
-            if isinstance(n, ast.Name)
-        ]
-        for n in nodes:
-            name = names.setdefault(n.id, n.id + suffix if n.id in objects or not hasattr(builtins, n.id) else n.id)
-            space |= {name: objects[n.id]} if n.id in objects else {}
-            n.id = name
-        if self.stores:
-            end = function.body[-1]
-            function.body[-1] = syntax.parse(f"{', '.join(stored_names(self.stores))} = 0").body[0]
-            function.body[-1].value = end.value
-        lines = "\n".join(map(ast.unparse, function.body)).splitlines()
-        lines += behind
-        return [f"if {ast.unparse(tests)}:", *("    " + line for line in lines)] if tests else lines
-
-
-def stored_names(stores):
-    """Names of a result and of what is stored beside it."""
-    return ["out", *(f"w{n}" for n in range(len(stores)))]
-
-
-def says_miss(node):
-    return isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id == "MISS"
 
 
 def raw(version, types):
@@ -173,7 +93,7 @@ class _CallLines:
             "answered": relied.answered,
         }
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
-        self.tests, head, held = [], [], {}
+        self.tests, self.exact, head, held = [], {}, [], {}
         for place, p in places.items():
             held[p] = self.parameter(place, p, types.get(place), head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
@@ -181,7 +101,7 @@ class _CallLines:
         with native.ending(func):
             program = Statements(func, [held[p] for p in func.params], taken, arrays, clock)
         self.program, self.results = program, list(zip(program.results, func.results))
-        self.body = [*head, *program.lines]
+        self.body = [*head, *self.opened(program.lines)]
         self.made = {}  # (result, views that lead on) -> name
         self.shared, self.reads = version.shared, {}  # Read -> name of what it finds
         self.types = [types.get(place) for place in version.places]
@@ -200,6 +120,7 @@ class _CallLines:
         exact = f"{shape} and ({a}.dtype is d{place} or {a}.dtype == d{place})"
         if known is np.ndarray:
             self.tests.append(exact)
+            self.exact[a] = exact
             return LazyOperand(a, type.shape, frozenset([ZERO]))
         if known is float and type.dtype == np.float64:
             return LazyOperand(a, (), frozenset([PYTHON]))
@@ -213,6 +134,23 @@ class _CallLines:
             return LazyOperand(a, type.shape)
         head.append(f"b{place} = {a} if type({a}) is ndarray else n{place}({a})")
         return LazyOperand(f"b{place}", (), frozenset([NUMPY, ZERO]))
+
+    def opened(self, lines):
+        """The lines of the program. What its first nest asks of arrays is asked here only where that has refused
+        them."""
+        opening = self.program.opening
+        asked = [a for a in opening.given if a in self.exact] if opening is not None else ()
+        if not asked:
+            return lines
+        moved = [self.exact[a] for a in asked]
+        self.tests = [test for test in self.tests if test not in moved]
+        none = f"{opening.made} is None"
+        return [
+            lines[0],
+            f"if {none} and {' and '.join(moved)}: {opening.again}",
+            f"if {none}: return MISS",
+            *lines[2:],
+        ]
 
     # -- results -----------------------------------------------------------------------------------
     def number(self, i):

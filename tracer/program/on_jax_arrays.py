@@ -2,7 +2,7 @@
 
 from ...backends import forked
 from ...backends.xla import dispatch, host_arrays
-from .numpy_call import MISS
+from .numpy_function import MISS
 
 
 def on_jax_arrays(run, version):

@@ -11,7 +11,7 @@ from ...ir import collector
 from ...ir.outline import pieces
 from ...ir.types import type_of
 from .backend_choice import BackendChoice
-from .numpy_call import MISS
+from .numpy_function import MISS
 from .trace_tree import Trees
 
 ENOUGH = 1 << 22  # bound: operations a piece, from which calling it costs little beside them

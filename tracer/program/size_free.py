@@ -28,7 +28,8 @@ from ...ir.passes.widen import has_small
 from ...ir.sample import Decisions, Unalike, deciding, of_sample
 from ...ir.syntax import compiled, fill_places, nodes_of, parse
 from ..guards.guard import Read
-from .numpy_call import NumPyCall, finished, says_miss
+from .numpy_call import finished
+from .numpy_function import NumPyCall, says_miss
 from .sized_objects import SizedObjects, same_object
 from .sized_tree import code_filled, common_tree, is_sized, matches, sign_folded, sizes_renamed
 
@@ -166,7 +167,7 @@ class SizeFree:
         """The `NumPyCall` for the calls of which these conditions on the names hold as well."""
         function = code_filled(self.tree, self.names, self.objects)
         head = function.body[0]
-        if not (isinstance(head, ast.If) and says_miss(head.body[0])):
+        if not says_miss(head):
             raise Unalike("nothing is asked of the arguments")
         asked = head.test.operand
         asked = asked.values if isinstance(asked, ast.BoolOp) and isinstance(asked.op, ast.And) else [asked]

@@ -22,7 +22,7 @@ from wengert.backends.native import build
 from wengert.ir.bounded import Interned, Limited
 from wengert.ir.core import Lit
 from wengert.ir.types import Tensor
-from wengert.tracer.program.numpy_call import NumPyCall
+from wengert.tracer.program.numpy_function import NumPyCall
 from wengert.tracer.program.specialisation import Specialisation
 from wengert.tracer.program.specialisation_set import SpecialisationSet
 

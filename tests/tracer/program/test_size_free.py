@@ -11,7 +11,8 @@ from wengert import grad, value_and_grad
 from wengert.ir.dims import Dim
 from wengert.ir.forms import Forms
 from wengert.ir.sample import Unalike
-from wengert.tracer.program.numpy_call import MISS, raw
+from wengert.tracer.program.numpy_call import raw
+from wengert.tracer.program.numpy_function import MISS
 from wengert.tracer.program.size_free import SizeFree, is_never_negative, size_free
 from wengert.tracer.program.sized_objects import SizedObjects, same_object
 from wengert.tracer.program.sized_tree import code_filled, common_tree, matches, sign_folded

@@ -189,13 +189,13 @@ BEYOND = [2**63, 2**63 + 5, 2**64 - 1, 2**64, 2**70, -(2**63) - 1, -(2**64), -(2
 OPERATORS = {
     "%": lambda n, k: n % k, "//": lambda n, k: n // k, "&": lambda n, k: n & k, "|": lambda n, k: n | k, "^": lambda n, k: n ^ k,
     "+": lambda n, k: n + k, "-": lambda n, k: n - k, "taken": lambda n, k: k - n, "*": lambda n, k: n * k, "**": lambda n, k: k**n,
-    "behind //": lambda n, k: k // n, "behind %": lambda n, k: k % n, "behind >>": lambda n, k: k >> n,
+    "divmod": lambda n, k: divmod(n, k), "behind divmod": lambda n, k: divmod(k, n), "behind //": lambda n, k: k // n, "behind %": lambda n, k: k % n, "behind >>": lambda n, k: k >> n,
     "orders": lambda n, k: (n < k, k <= n, n == k, k != n),
     "two kinds": lambda n, k: (min(n > 2, n) == k, max(n, n > 1) < k), "of what fails": lambda n, k: n // (n * k),
     "least": lambda n, k: min(n, k), "float": lambda n, k: (float(n) < k, float(n) >= k, float(n) == k, k < float(n), 0.5 * n + k),
     "in a loop": lambda n, k: looped(n // 2, k), "np": lambda n, k: (np.less(n, k), np.equal(k, n)), "/": lambda n, k: (n / k, n > 2 and k / n),
 }  # fmt: skip
-REFUSED = {"behind //", "behind %", "^", "**", "of what fails"}  # of those whose result may fit; a negative power is a float
+REFUSED = {"behind //", "behind divmod", "behind %", "^", "**", "of what fails"}  # of those whose result may fit; a negative power is a float
 
 
 def looped(n, k):
