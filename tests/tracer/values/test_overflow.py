@@ -189,7 +189,8 @@ BEYOND = [2**63, 2**63 + 5, 2**64 - 1, 2**64, 2**70, -(2**63) - 1, -(2**64), -(2
 OPERATORS = {
     "%": lambda n, k: n % k, "//": lambda n, k: n // k, "&": lambda n, k: n & k, "|": lambda n, k: n | k, "^": lambda n, k: n ^ k,
     "+": lambda n, k: n + k, "-": lambda n, k: n - k, "taken": lambda n, k: k - n, "*": lambda n, k: n * k, "**": lambda n, k: k**n,
-    "divmod": lambda n, k: divmod(n, k), "behind divmod": lambda n, k: divmod(k, n), "behind //": lambda n, k: k // n, "behind %": lambda n, k: k % n, "behind >>": lambda n, k: k >> n,
+    "divmod": lambda n, k: divmod(n, k), "behind divmod": lambda n, k: divmod(k, n),
+    "behind //": lambda n, k: k // n, "behind %": lambda n, k: k % n, "behind >>": lambda n, k: k >> n,
     "orders": lambda n, k: (n < k, k <= n, n == k, k != n),
     "two kinds": lambda n, k: (min(n > 2, n) == k, max(n, n > 1) < k), "of what fails": lambda n, k: n // (n * k),
     "least": lambda n, k: min(n, k), "float": lambda n, k: (float(n) < k, float(n) >= k, float(n) == k, k < float(n), 0.5 * n + k),
