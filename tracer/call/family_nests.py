@@ -25,11 +25,11 @@ WAITS, ASKED, READY, DONE = "waits", "being compiled", "ready", "done"
 
 
 class FamilyNests:
-    """The way to that function, for a Symbolic. seconds: that calls have taken; free: the SizeFree, once it is made;
-    times: seconds of a call (without, with it); why: there is none."""
+    """The way to that function, for a Symbolic. calls, seconds: how many calls there were, and what they took; free:
+    the SizeFree, once it is made; times: seconds of a call (without, with it); why: there is none."""
 
     def __init__(self, entry, symbolic):
-        self.entry, self.symbolic, self.seconds, self.state = entry, symbolic, 0.0, WAITS
+        self.entry, self.symbolic, self.calls, self.seconds, self.state = entry, symbolic, 0, 0.0, WAITS
         self.estimate = symbolic.seconds + EQUATION * symbolic.family.generic.func.count()
         self.numpy = self.given = self.context = self.free = self.times = self.why = None
 
@@ -41,11 +41,12 @@ class FamilyNests:
         is_left = backend_choice.asked(compiled) is not None or not compiled.native or compiled.exact
         return None if is_left or symbolic.free.in_nests else cls(entry, symbolic)
 
-    def took(self, seconds, numpy, given):
-        """Note what a call of a NumPyCall took, and have the other made where that pays."""
+    def took(self, seconds, numpy, given, in_row=0):
+        """Note what a call of a NumPyCall took, and have the other made where that pays. in_row: calls in a row of its
+        sizes, for which they have a program of their own if there are no others."""
         if self.state is WAITS:
-            self.seconds += seconds
-            if self.seconds >= SHARE * self.estimate:
+            self.calls, self.seconds = self.calls + 1, self.seconds + seconds
+            if self.seconds >= SHARE * self.estimate and self.calls > in_row:
                 self.ask(numpy, given)
 
     def hopes(self):

@@ -104,13 +104,15 @@ class Symbolic:
     def counted(self, made, entry, here):
         """A NumPyCall that does what another does, and knows which sizes recur: those of a step of the ladder that is
         faster are answered by that, and of those whose calls have taken as long as a program of their own would, it
-        says MISS."""
+        says MISS. Calls in a row of one size wait for nothing else that is made for many."""
         inner, spent, exact, laddered, nests = made.call, self.spent, self.exact, self.laddered, self.nests
         more = self.free.more
         at = [(len(made.reads) + leaf, axis, more[n]) for n, (leaf, axis) in self.family.names.names.items()]
         clock, steps = time.perf_counter, {}
+        last, in_row, row_seconds = None, 0, 0.0  # sizes of the last call, calls in a row of them, and what they took
 
         def call(*given):
+            nonlocal last, in_row, row_seconds
             try:
                 sizes = tuple([given[place].shape[axis] - k for place, axis, k in at])
             except IndexError:  # of fewer axes
@@ -129,14 +131,17 @@ class Symbolic:
                 calls, seconds = spent.get(sizes, (0, 0.0))
                 took = clock() - start
                 spent[sizes] = calls + 1, seconds + took
+                seconds += took
+                if sizes != last:
+                    last, in_row, row_seconds = sizes, 0, 0.0
+                in_row, row_seconds = in_row + 1, row_seconds + took
                 if laddered is not None:
                     step = step or steps.setdefault(sizes, laddered.step(sizes))
-                    laddered.spent(step, sizes, took, given)
-                seconds += took
+                    laddered.spent(step, sizes, took, given, in_row)
                 if nests is not None:
-                    nests.took(took, made, given)
+                    nests.took(took, made, given, in_row)
                 hopes = step and laddered.hopes(step) or nests and nests.hopes()
-                if seconds >= LEAST_COST and seconds >= own_cost(here) and not hopes:
+                if seconds >= LEAST_COST and (row_seconds if hopes else seconds) >= own_cost(here):
                     exact.add(sizes)
             return out
 

@@ -49,6 +49,27 @@ def of_length(n):
     return (np.linspace(-1.0, 1.0, n) * n,)
 
 
+def test_a_size_in_a_row_waits_for_no_step(monkeypatch):
+    """It has a program of its own as soon as its calls have paid for that; sizes that take turns have the step's."""
+    monkeypatch.setattr(symbolic, "LEAST_COST", 0.0)
+    monkeypatch.setattr(symbolic, "own_cost", lambda here: 0.0)
+    asked = []
+    monkeypatch.setattr(laddered.WORKER, "ask", lambda job: asked.append(job) or True)
+    f = jit(softly)
+    for n in SIZES[:4]:
+        f(*of_length(n))
+    (one,) = {s for e in f.compiled.entries.values() for here in e.worlds if here.sizing is not None for s in here.sizing.families}
+    one.exact.clear(), one.laddered.steps.clear(), asked.clear()
+    for _ in range(3):
+        agree(f(*of_length(43)), softly(*of_length(43)))
+    assert not [job for job in asked if isinstance(job, laddered.StepJob)] and (43,) in one.exact
+    assert all(step.state == laddered.WAITS for step in one.laddered.steps.values())
+    monkeypatch.setattr(symbolic, "own_cost", lambda here: 1e9)
+    for n in (42, 46, 42):
+        f(*of_length(n))
+    assert [job for job in asked if isinstance(job, laddered.StepJob)] and not {(42,), (46,)} & one.exact
+
+
 def test_values_are_those_of_plain_python_at_all_sizes_of_a_step():
     f = climbed(jit(softly), of_length)
     before = answers(f)
