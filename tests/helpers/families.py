@@ -19,6 +19,7 @@ import random_growing
 import random_histories
 import random_holders
 import random_identity
+import random_items
 import random_keys
 import random_lengths
 import random_lists
@@ -110,6 +111,7 @@ FAMILIES = {
     "attributes": run_of(random_attributes),
     "tools": run_of(random_tools),
     "trips": run_of(random_trips),
+    "items": run_of(random_items),
     "variants": run_of(random_variants),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

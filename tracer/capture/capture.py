@@ -181,9 +181,11 @@ def capture(
             raise
         finally:
             outside.stray.end()
-            if choices is not None:
-                choices.put_back()
-            outside.restore()
+            try:
+                if choices is not None:
+                    choices.put_back()
+            finally:
+                outside.restore()
         outside.let_go()
         if outside.stray.refusal is not None:  # somebody's `except` has kept it from us
             raise outside.stray.refusal

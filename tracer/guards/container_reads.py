@@ -72,11 +72,17 @@ class ContainerReads:
         plain = type(owner) is dict and not isinstance(key, Traced) or type(owner) in (list, tuple) and type(key) is int
         if id(owner) in self.mirrors or not plain or any(c[0] is owner for c in self.calls):
             return self.mirror(owner)[key]
+        if type(owner) is not dict and key < 0:
+            self.rely_on_length(owner)
+            key += len(owner) if key >= -len(owner) else 0
         if Slot("item", owner, key, "") in self.heap:
             return owner[key]
         parent = self.containers[id(owner)][1]
-        if type(owner) is not dict and key < 0:
-            self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
-            key += len(owner) if key >= -len(owner) else 0
         read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
         return owner[key] if read.value is MISSING else self.enter(read, whole)
+
+    def rely_on_length(self, owner):
+        """Rely on how many items a list or tuple has, if it is from outside: which of them is counted from its end."""
+        if id(owner) in self.containers and id(owner) not in self.mirrors:
+            parent = self.containers[id(owner)][1]
+            self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)

@@ -199,6 +199,7 @@ class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     def copied(self, container):
         read, kind = self.containers[id(container)][1], type(container)
         refuse_large(container, read.name)
+        self.refuse_copy(container, read.name)
         owner = self.instance_of(container)
         self.refuse_in_region(owner)
         with self.unstored(owner):

@@ -298,12 +298,15 @@ def cells(*functions):
 def set_item(owner, key, value):
     """`owner[key] = value` of something that is neither an ndarray nor of a user's class."""
     if isinstance(owner, dict | list) and not isinstance(key, slice | Traced):
-        if isinstance(owner, list) and inside():
+        if isinstance(owner, list):
             try:
-                key = range(len(owner))[key]
+                place = range(len(owner))[key]
             except (IndexError, TypeError):
                 owner[key] = value  # raises what lists say
                 raise
+            if key < 0 and current_trace() is not None:
+                current_trace().root.outside.rely_on_length(owner)
+            key = place  # one item, however it is written
         held = dict.get(owner, key) if isinstance(owner, dict) else None
         if type(held) is Variant and any(case is UNBOUND for case, _ in cases(held)):
             held.fail()  # whether it is there decides behind which other keys it stands

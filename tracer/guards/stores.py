@@ -49,6 +49,7 @@ class Stores:
         self.derives, self.of_arguments = False, frozenset()
         self.inherited = set()  # slots of attributes whose value before was that of the class
         self.deleted = {}  # Slot -> the order of the names in its object's `__dict__` before
+        self.stored_inside = {}  # id -> a container of which loops and branches have stored items
         self.handed = {}  # id of a container that leaves the trace -> (it, what does in its place)
         super().__init__()
 
@@ -129,10 +130,19 @@ class Stores:
             for made, had in found
         ]
 
+    def refuse_copy(self, container, name):
+        """Refuse that a body sees as a whole what a body has stored items of: the copy would hold these, whatever
+        becomes of the body."""
+        if inside() and id(container) in self.stored_inside:
+            text = f"{name} is read as a whole in a loop or branch, where items of it are stored"
+            raise CannotRoll(message(text, locate(), "Read its items one by one, or copy it before: y = [*x]."))
+
     def store(self, slot):
         """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
         if slot.kind in ("cell", "rebound"):
             return
+        if slot.kind == "item" and inside():
+            self.stored_inside[id(slot.owner)] = slot.owner
         if slot in self.heap:
             if slot in self.deleted and slot.get() is UNBOUND:  # what is stored anew comes last in its dict
                 self.heap[slot] = self.heap.pop(slot)

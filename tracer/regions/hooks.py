@@ -284,8 +284,7 @@ def delete_item(owner, key):
         return
     if trace is not None and id(owner) in trace.root.outside.containers:
         owner = trace.root.outside.mirror(owner)
-    if state.inside():
-        state.refuse_change(owner, f"an item of a {type(owner).__name__} is deleted")
+    state.before_change(owner, f"an item of a {type(owner).__name__} is deleted")
     found = own_method(type(owner), "__delitem__")
     if found:
         found(owner, key)
