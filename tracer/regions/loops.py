@@ -349,8 +349,8 @@ class While(LoopCapture):
                     )
                 except ONWARD:
                     raise
-                except RETRY:
-                    raise self.stuck(reason) from None
+                except RETRY as error:
+                    raise self.stuck(reason or str(error)) from None
             over, code = self.ended(self.trip(written), onward)
             written += 1
             if over:
@@ -366,6 +366,7 @@ class While(LoopCapture):
 
     def stuck(self, reason):
         said = "this loop, whose test depends on data, cannot be captured: "
+        reason = reason or f"data decide after {NESTED} trips whether there are more"
         return CannotRoll(reason if reason.startswith(said) else f"{said}{reason}")
 
     def after(self, onward):
