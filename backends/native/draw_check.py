@@ -55,5 +55,6 @@ def compared(state, given, attrs):
         raise NotNative("NumPy does not show its distributions here")
     results = [state.copy(), np.zeros(attrs["shape"], KINDS[attrs["kind"]][1])]
     inputs = [np.bool_(True), *given, *results]
-    direct.again(nest)(*(inputs[k] if kind == "argument" else results[k] for kind, k in nest.buffers))
-    return want[0], all(np.array_equal(x, y) for x, y in zip(results, want, strict=True))
+    taken = [nest.buffers[n] for n in direct.given_places(nest)]
+    found = direct.again(nest)(*(inputs[k] if kind == "argument" else results[k] for kind, k in taken))
+    return want[0], all(np.array_equal(x, y) for x, y in zip(found, want, strict=True))
