@@ -98,7 +98,8 @@ class LoopContainers:
         """Refuse what a trip leaves where it holds a list or dict from before the loop, whose items the loop changes:
         these are as before by now, and what the program has for them is the other name's."""
         changed = {id(s.owner) for s in self.run.heap if s.kind == "item"} | set(self.roll.loop.growing)
-        if any(id(c) in changed and id(c) not in self.inside for c in containers(after)):
+        may_be = [at for of in candidates_within(after, after, self.run.trace) for at in of]
+        if any(at in changed and at not in self.inside for at in may_be):
             text = f"{name} may be, after a loop, a list or dict from before it whose items it changes"
             raise CannotRoll(message(text, locate(), "Use one name for it, and bind it before the loop."))
 

@@ -76,6 +76,28 @@ def in_objects(x):
     return found.at[0], found.at[1], found.cost
 
 
+def changed_in_other_trips(x):
+    """What p holds is what t is given later."""
+    p, t = [x[0], 0.5], [2.0, x[1]]
+    for i in range(3):
+        if x[0] * i > 1:
+            t[1] += 0.5
+        else:
+            p = t
+    return p
+
+
+def changed_before_in_other_trips(x):
+    p, t = [x[0], 0.5], [2.0, x[1]]
+    for i in range(30):
+        if x[0] * i > 5:
+            t[1] += 0.5
+        elif x[0] * i > 1:
+            p = t
+    t = [1.0, 2.0]
+    return p, t
+
+
 CAPTURED = [best_of_pairs, best_dict, changed_afterwards, shifted, outer_list, until, in_objects]
 
 
@@ -170,6 +192,7 @@ def given(x, xs):
 
 
 TOLD = [kept_beside, bound_twice, asked, appended, handed_beside, changed_source, returned_in_loop]
+TOLD += [changed_in_other_trips, changed_before_in_other_trips]
 
 
 def same_sharing(got, want):
