@@ -167,6 +167,21 @@ def recurrences(length):
     return program
 
 
+def on_numbers(steps):
+    """Three operations on numbers of NumPy's, so many times."""
+
+    def program():
+        def f(a, b):
+            s = a
+            for _ in range(steps):
+                s = s * b + (a - s)
+            return s, s + b
+
+        return f, (np.float64(0.5), np.float64(1.25))
+
+    return program
+
+
 def residual_network(elements, layers=80):
     """Layers written out, each of which reads the sum of those before."""
 
@@ -240,6 +255,7 @@ SETTINGS = {
     "backends.native.writes.PART": Setting(eliminated, (2, 8, 32), "auto"),
     "backends.numpy.emit_fast.SMALL": Setting(spread_number, (256, 4096, 1 << 16), "numpy"),
     "backends.numpy.partition.LEAST": Setting(recurrences(64), (1, 2, 4), "nests"),
+    "backends.numpy.partition.NUMBER": Setting(on_numbers(2), (0.1, 0.2, 0.4, 0.7), "nests"),
     "backends.xla.fusion_barrier.LONG": Setting(lambda: residual_network(4096), (16, 64, 256)),
     "backends.xla.fusion_barrier.SEVERAL": Setting(soft_maxima, (1, 4, 16, 64)),
     "backends.xla.radix_sort.NARROW": Setting(few_digits, (6, 8, 11)),
@@ -269,19 +285,6 @@ def of_matrices():
     a, x, y = draw((2, 2)), np.zeros(1), draw(1)
     solved, added = seconds(lambda: np.linalg.solve(a, a), lambda: np.add(x, y, y))
     return solved / added
-
-
-def of_numbers():
-    x, y, a = np.zeros(1), draw(1), 1.5
-
-    def number():
-        b = a * 2.0
-        b = b + a
-        b = b - a
-        b = b * a
-
-    four, added = seconds(number, lambda: np.add(x, y, y))
-    return four / 4 / added
 
 
 def bandwidth():
@@ -336,7 +339,6 @@ def optimised_line():
 
 
 QUANTITIES = {
-    "backends.numpy.partition.NUMBER": of_numbers,
     "tracer.call.deferred.EQUATION": compiled_equation,
     "tracer.call.deferred.LINE": optimised_line,
     "tracer.program.backend_choice.LAUNCH": launch,

@@ -20,7 +20,7 @@ from .pretty import product_call
 from .trips import by_python
 
 LEAST = 2  # NumPy calls that a nest has to stand for; measured by benchmarks/tune.py
-NUMBER = 0.2  # what an equation on numbers is of such a call; measured by benchmarks/tune.py
+NUMBER = 0.4  # of a call that an equation on numbers counts as; measured by benchmarks/tune.py
 # what is a nest by itself: NumPy adds up one number in 4 ns, of which the addition is 1, chooses one in 5 where it
 # cannot foresee which, and begins each of many reductions anew
 BY_THEMSELVES = {cumsum, cumprod, cummax, cummin, select, *REDUCTIONS}
