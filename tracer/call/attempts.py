@@ -272,6 +272,8 @@ class Attempts:
                 return None
             traced = hidden(error) is not None
             changed = any(e is error for e in made[-1].changed_errors) or not is_whole(error)
+            # a list from outside that is among the arguments was taken for another
+            changed |= not self.flat and any(type(x) in (list, dict) for x, _ in made[-1].containers.values())
             if (traced or changed) and not isinstance(error, WengertError):
                 untold = Untold.of(error)
                 untold.error = in_words(error) if traced else error

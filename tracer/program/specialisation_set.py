@@ -152,12 +152,13 @@ class SpecialisationSet:
         """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
         arguments = len(version.types)
         places = list(range(arguments))
-        keys = [input_key(x) for x in self.inputs]
+        # by their hashes: a number of NumPy's and a tuple, keys of one dict, are compared item by item
+        numbers = {input_key(x): n for n, x in enumerate(self.inputs)}
         for x in version.captured.inputs:
-            if input_key(x) not in keys:
+            if input_key(x) not in numbers:
+                numbers[input_key(x)] = len(self.inputs)
                 self.inputs.append(x)
-                keys.append(input_key(x))
-            places.append(arguments + keys.index(input_key(x)))
+            places.append(arguments + numbers[input_key(x)])
         if version.places != places:  # the function that it is as NumPy takes its inputs from others
             version.places, version.straight = places, None
         if version.assumed:
