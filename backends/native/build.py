@@ -90,8 +90,10 @@ def libraries():
 @functools.cache
 def has_symbol(name):
     """Whether a C function is there, which is then known to linkers; an unresolved one would end the process."""
-    own = {SHARE: pool} | dict.fromkeys(objects.HELPERS, lambda: helpers().address(name))
-    found = own[name]() if name in own else library_address(name.removesuffix(SUFFIX))
+    if name in objects.HELPERS:
+        found = helpers().address(name)
+    else:
+        found = pool() if name == SHARE else library_address(name.removesuffix(SUFFIX))
     if found is None:
         return False
     SYMBOLS[name] = found
@@ -118,7 +120,7 @@ def pool():
 def helpers():
     """The MachineCode of the functions that nests share."""
     with set_within(QUICK, None):
-        return immortal(machine_code(objects.helpers()))
+        return immortal(machine_code(objects.MODULE))
 
 
 @functools.cache

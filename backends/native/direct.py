@@ -25,9 +25,7 @@ from .objects import DIGIT, FRESH, HEAD, TYPE, ZEROED
 FASTCALL = 0x80  # fact
 # bound: work during which other threads wait; below, to take the lock again may cost more than the nest
 UNLOCKED = 2000
-SYMBOLS = (
-    "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS, *objects.SYMBOLS, *objects.HELPERS,
-)  # fmt: skip
+SYMBOLS = "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS, *objects.SYMBOLS, *objects.HELPERS
 
 ENTRY = f"""
 declare void @Py_IncRef(ptr)
@@ -58,25 +56,17 @@ stopped:
 """
 
 WIDEST = 16  # fact: bytes of the widest number
-HOLD = """  %h{n} = call ptr @wengert_held(ptr %x{n}, ptr %known, ptr %t{n}, ptr @shape{n}, i32 {rank})
-  %h{n}.at = getelementptr ptr, ptr %results, i64 {k}
+KEEP = """  %h{n}.at = getelementptr ptr, ptr %results, i64 {k}
   store ptr %h{n}, ptr %h{n}.at
   %h{n}.none = icmp eq ptr %h{n}, null
   br i1 %h{n}.none, label %stopped, label %held{n}
 held{n}:"""
-
-MAKE = """  %t{n} = getelementptr ptr, ptr %types, i64 {twice}
-  %h{n} = call ptr @wengert_number_of(ptr %p{n}, ptr %known, ptr %t{n})
-  %h{n}.at = getelementptr ptr, ptr %results, i64 {k}
-  store ptr %h{n}, ptr %h{n}.at
-  %h{n}.none = icmp eq ptr %h{n}, null
-  br i1 %h{n}.none, label %stopped, label %held{n}
-held{n}:"""
-
+HOLD = "  %h{n} = call ptr @wengert_held(ptr %x{n}, ptr %known, ptr %t{n}, ptr @shape{n}, i32 {rank})\n" + KEEP
+MAKE = f"""  %t{{n}} = getelementptr ptr, ptr %types, i64 {{twice}}
+  %h{{n}} = call ptr @wengert_number_of(ptr %p{{n}}, ptr %known, ptr %t{{n}})
+{KEEP}"""
 ROOM = f"  %p{{n}} = alloca [{WIDEST} x i8], align {WIDEST}"
-
-
-TEST = """asked{place}:
+TEST = """asked{number}:
   %x{n}.at = getelementptr ptr, ptr %given, i64 {place}
   %x{n} = load ptr, ptr %x{n}.at
   %t{n} = getelementptr ptr, ptr %types, i64 {twice}
@@ -102,7 +92,7 @@ def entry(nest):
     Its first argument is an array of addresses, two for each pointer that @nest takes: ndarray and the dtype, or the
     types that a number may be of, or what a number that it makes is of; behind them `objects.known`.
     """
-    kinds, given, long = nest.kinds(), given_places(nest), nest.hearing is not None
+    kinds, given, long = nest.kinds(), {n: at for at, n in enumerate(given_places(nest))}, nest.hearing is not None
     shapes, rooms, tests, places, held, numbers = [], [], [], [], [], []
     for n, (t, array) in enumerate(kinds):
         k = result_place(nest, n)
@@ -115,11 +105,12 @@ def entry(nest):
             shapes.append(f"@shape{n} = internal constant [{t.ndim} x i64] [{', '.join(f'i64 {k}' for k in t.shape)}]")
             test = f"@wengert_array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})"
         if k is not None:
+            test = f"@wengert_memory(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim}, ptr %known)"
             held.append(HOLD.format(n=n, k=k, rank=t.ndim))
         x = f"%x{n}" if k is None else f"%h{n}"
         place = f"getelementptr i8, ptr {x}, i64 {HEAD}"
         places.append(f"  %p{n}.at = {place}\n  %p{n} = load ptr, ptr %p{n}.at" if array else number_text(n, t, place))
-        tests.append(given_text(n, given.index(n), test, k is not None))
+        tests.append(TEST.format(n=n, number=given[n], next=given[n] + 1, place=given[n], twice=2 * n, test=test))
     results = [*numbers, *given_back(len(nest.results))]
     before, after = UNLOCK if nest.unlocked else ("", "")
     pointers = ", ".join(f"ptr %p{n}" for n in range(len(kinds)))
@@ -148,15 +139,6 @@ def given_back(count):
     if count == 1:
         return ["  %only = load ptr, ptr %results", "  ret ptr %only"]
     return [f"  %all = call ptr @wengert_together(ptr %results, i64 {count})", "  ret ptr %all"]
-
-
-def given_text(n, place, test, may_be_made):
-    """The test of what is given in a place, that is to be pointer n of @nest or what that is in."""
-    text = TEST.format(n=n, place=place, next=place + 1, twice=2 * n, test=test)
-    if not may_be_made:
-        return text
-    made = f"  %fits{n} = call i1 {test}\n  %made{n} = call i1 @wengert_made(ptr %x{n}, ptr %known)\n"
-    return text.replace(f"  %is{n} = call i1 {test}", f"{made}  %is{n} = or i1 %fits{n}, %made{n}")
 
 
 def number_text(n, t, place):
@@ -230,7 +212,8 @@ def builtin(nest):
     """`call(*objects)`, one for each of the `given_places` of a nest: it runs and gives its results, the one or a
     tuple, or cannot run on these objects and gives None. `FRESH` or `ZEROED` instead of an array that it stores into:
     it makes one."""
-    text, found = nest.text(), [x for n in range(len(nest.buffers)) for x in looked_for(nest, n)]
+    text, buffers = nest.text(), zip(nest.buffers, nest.kinds(), strict=True)
+    found = [x for (kind, _), (t, array) in buffers for x in looked_for(kind, t, array)]
     with LOCK:
         code = machine_code(text)
         key = code.name, tuple(map(id, found)), nest_name(nest.place)
@@ -240,9 +223,8 @@ def builtin(nest):
         return call
 
 
-def looked_for(nest, n):
+def looked_for(kind, t, array):
     """The two objects by which a builtin function knows what it may take as a buffer, or makes it of."""
-    (kind, _), (t, array) = nest.buffers[n], nest.kinds()[n]
     of_python = kind == "argument" and not array and t.kind == "b"
     return (np.bool_, bool) if of_python else accepted(t, array)
 
@@ -262,17 +244,17 @@ def builtin_function(code, known, objects=()):
 
 
 def accepted(t, array):
-    """The two objects by which @array and @number know what they may take."""
+    """The two objects by which machine code knows what it may take."""
     dtype = np.dtype(t.dtype.name)
     if array:
         return np.ndarray, dtype
     return dtype.type, float if dtype == np.float64 else dtype.type
 
 
-def again(nest):
-    """`call(*objects)` for objects on which the builtin function of a nest cannot run: on copies that are as it wants
-    them."""
-    call, kinds, places = builtin(nest), nest.kinds(), given_places(nest)
+def again(nest, call=None):
+    """What does the same for objects on which the builtin function of a nest cannot run: on copies that are as it wants
+    them. call: that function, where it has been made."""
+    call, kinds, places = call or builtin(nest), nest.kinds(), given_places(nest)
 
     def run(*objects):
         ready = [as_wanted(x, *kinds[n]) for n, x in zip(places, objects, strict=True)]

@@ -26,12 +26,14 @@ FRESH, ZEROED = None, False  # instead of an array: one of memory as it comes, o
 SCALAR, ZEROS, EMPTY = 60, 183, 184  # fact: places of PyArray_Scalar, PyArray_Zeros, PyArray_Empty
 SYMBOLS = "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem"
 
-# the functions that nests call: whether an object is such an array, such a number, or stands for an array that is made;
-# a reference to what is given or made; a number; to let go of references; a tuple of them
+# the functions that nests call: whether an object is such an array, such a number, or such an array to store into or
+# what stands for it; whether it is one of two; a reference to that array, made where it is to be; a number; to let go
+# of references; a tuple of them
 HELPERS = {
     "wengert_array": "i1 @wengert_array(ptr, ptr, ptr, i32)",
     "wengert_number": "i1 @wengert_number(ptr, ptr)",
-    "wengert_made": "i1 @wengert_made(ptr, ptr)",
+    "wengert_memory": "i1 @wengert_memory(ptr, ptr, ptr, i32, ptr)",
+    "wengert_either": "i1 @wengert_either(ptr, ptr)",
     "wengert_held": "ptr @wengert_held(ptr, ptr, ptr, ptr, i32)",
     "wengert_number_of": "ptr @wengert_number_of(ptr, ptr, ptr)",
     "wengert_dropped": "void @wengert_dropped(ptr, i64)",
@@ -39,10 +41,8 @@ HELPERS = {
 }
 
 
-def helpers():
-    """Text of the module of these functions. LLVM takes three times as long to optimise them, and a call of a nest none
-    the less."""
-    return f"""
+# their module: LLVM takes three times as long where it optimises them, and a call of a nest as long as now
+MODULE = f"""
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyTuple_New(i64)
@@ -99,26 +99,27 @@ define i1 @wengert_number(ptr %x, ptr %types) noinline optnone {{
 entry:
   %type.at = getelementptr i8, ptr %x, i64 {TYPE}
   %type = load ptr, ptr %type.at
-  %one = load ptr, ptr %types
-  %other.at = getelementptr ptr, ptr %types, i64 1
-  %other = load ptr, ptr %other.at
-  %is.one = icmp eq ptr %type, %one
-  %is.other = icmp eq ptr %type, %other
-  %is = or i1 %is.one, %is.other
+  %is = call i1 @wengert_either(ptr %type, ptr %types)
   ret i1 %is
 }}
-define i1 @wengert_made(ptr %x, ptr %known) noinline optnone {{
-  %fresh = load ptr, ptr %known
-  %zeroed.at = getelementptr ptr, ptr %known, i64 1
-  %zeroed = load ptr, ptr %zeroed.at
-  %is.fresh = icmp eq ptr %x, %fresh
-  %is.zeroed = icmp eq ptr %x, %zeroed
-  %is = or i1 %is.fresh, %is.zeroed
+define i1 @wengert_memory(ptr %x, ptr %types, ptr %shape, i32 %rank, ptr %known) noinline optnone {{
+  %array = call i1 @wengert_array(ptr %x, ptr %types, ptr %shape, i32 %rank)
+  %made = call i1 @wengert_either(ptr %x, ptr %known)
+  %is = or i1 %array, %made
+  ret i1 %is
+}}
+define i1 @wengert_either(ptr %x, ptr %two) noinline optnone {{
+  %one = load ptr, ptr %two
+  %other.at = getelementptr ptr, ptr %two, i64 1
+  %other = load ptr, ptr %other.at
+  %is.one = icmp eq ptr %x, %one
+  %is.other = icmp eq ptr %x, %other
+  %is = or i1 %is.one, %is.other
   ret i1 %is
 }}
 define ptr @wengert_held(ptr %x, ptr %known, ptr %types, ptr %shape, i32 %rank) noinline optnone {{
 entry:
-  %make = call i1 @wengert_made(ptr %x, ptr %known)
+  %make = call i1 @wengert_either(ptr %x, ptr %known)
   br i1 %make, label %new, label %given
 given:
   call void @Py_IncRef(ptr %x)

@@ -144,8 +144,7 @@ def sized_entry(names, residues, kinds, conditions, scratch, computed, much, lon
             for axis, d in enumerate(shape):
                 filling.append(f"  %shape{n}.{axis} = getelementptr i64, ptr %shape{n}, i64 {axis}")
                 filling.append(f"  store i64 {computed.whole(d)}, ptr %shape{n}.{axis}")
-        text = TEST.format(n=n, place=n, next=n + 1, twice=3 * count + 2 * n, test=test)
-        tests.append(text.replace(f"ptr %given, i64 {n}", f"ptr %given, i64 {n + count}"))
+        tests.append(TEST.format(n=n, number=n, next=n + 1, place=n + count, twice=3 * count + 2 * n, test=test))
     if scratch:
         shapes.append(f"  %stack = alloca [{STACK} x i8], align {ALIGNED}")
     holds = conjunction(computed, conditions)

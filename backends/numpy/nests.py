@@ -97,7 +97,8 @@ def call_of_objects(writer, eqn, nest, lines, given, homes):
     lines: statements that come first; homes: place of a result -> text of the array that it is stored into, or of what
     stands for one that is made.
     """
-    call, again = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again")
+    run = native.builtin(nest)
+    call, again = writer.constant(run, "nest"), writer.constant(native.again(nest, run), "again")
     writer.quiet |= {call, again}
     makes = [k for k, home in homes.items() if home in (None, str(native.ZEROED))]
     names = {k: writer.bind(eqn.results[k]) if k in makes else homes[k] for k in homes}

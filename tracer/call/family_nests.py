@@ -41,7 +41,7 @@ class FamilyNests:
         is_left = backend_choice.asked(compiled) is not None or not compiled.native or compiled.exact
         return None if is_left or symbolic.free.in_nests else cls(entry, symbolic)
 
-    def took(self, seconds, numpy, given, in_row=0):
+    def took(self, seconds, numpy, given, in_row):
         """Note what a call of a NumPyCall took, and have the other made where that pays. in_row: calls in a row of its
         sizes, for which they have a program of their own if there are no others."""
         if self.state is WAITS:

@@ -89,7 +89,7 @@ class Laddered:
         made.places = range(len(made.func.params))
         return (sizes, made) if [p.type for p in made.func.params] == list(types) else None
 
-    def spent(self, step, sizes, seconds, given, in_row=0):
+    def spent(self, step, sizes, seconds, given, in_row):
         """Note that NumPy has answered a call; where that pays, ask for the step. in_row: calls in a row of these
         sizes, for which they have a program of their own if there are no others."""
         step.calls, step.seconds = step.calls + 1, step.seconds + seconds

@@ -51,7 +51,7 @@ class NumPyCall:
         `space`. behind: lines that come where the function returns, if it stores: names of `stored_names` hold what it
         gives.
 
-        None where it may say MISS of more than types.
+        None where a statement within another says MISS.
         """
         function, objects = syntax.copied(self.function), self.call.__globals__
         # behind come the inputs of other versions
