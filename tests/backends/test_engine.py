@@ -200,7 +200,7 @@ def test_no_such_engine():
 def test_scatters_of_one_number_read_no_array(monkeypatch):
     """The number stands in the machine code: nothing is copied for it."""
 
-    def refused(nest):
+    def refused(nest, call):
         def again(*objects):
             raise AssertionError("a nest was given arrays that it cannot take")
 
