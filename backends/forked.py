@@ -34,14 +34,14 @@ def refuse_forked():
     Process.started = True
 
 
-def under_jit(function):
+def under_jit(function, overwritten=()):
     """`jax.jit(function)`; in a forked child one that raises Forked: even the making waits for a lock that a thread of
-    the parent may have held."""
+    the parent may have held. overwritten: places of arguments whose memory results may take."""
 
     def refused(*_):
         raise Forked
 
-    return refused if Process.forked else jax.jit(function)
+    return refused if Process.forked else jax.jit(function, donate_argnums=overwritten)
 
 
 def _in_child():

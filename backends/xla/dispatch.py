@@ -15,16 +15,17 @@ from jax import lax
 from ...ir.core import Value
 from ...ir.exactness import exactly, multiplying
 from ...ir.passes import widen
-from ...ir.types import Tensor, type_of
-from ..forked import refuse_forked, under_jit
+from ...ir.types import Tensor
+from ..forked import refuse_forked
 from ..native import asked, ending, unless_failed
 from ..target import lowering_for, platform
 from . import processes
+from .jitted import FAILURES as FAILURES
+from .jitted import DonatingProgram, Program
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
 from .sharding import is_spread, over_devices, spread_arrays
-from .spinning import Spin
 from .waiting import dear
 
 NARROW = {"float64": np.float32, "complex128": np.complex64, "int64": np.int32, "uint64": np.uint32}
@@ -57,7 +58,9 @@ def lowering_as(native=True, exact=False, precision="highest", device=None, leas
         yield
 
 
-def program(find, name, native=True, exact=False, raising=False, precision="highest", device=None, least=...):
+def program(
+    find, name, native=True, exact=False, raising=False, precision="highest", device=None, least=..., donor=None
+):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
     raises.
 
@@ -67,6 +70,7 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
     raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
     FAILURES.
     device: the one on which it is to run, None for wherever its arrays lie.
+    donor: says over which arrays results may be written, as `DonatingProgram` asks it; None: over none.
 
     The result is one jax array where the function has one result, else a tuple of them.
     """
@@ -88,7 +92,7 @@ def program(find, name, native=True, exact=False, raising=False, precision="high
         out = over_devices(lowered, func, leaves, places, len(func.results) - raising)
         return out[0] if len(out) == 1 else tuple(out)
 
-    return Program(run, name)
+    return Program(run, name) if donor is None else DonatingProgram(run, name, donor)
 
 
 def borne(x, status):
@@ -98,80 +102,6 @@ def borne(x, status):
         return unless_failed(x, status)
     passed = lax.eq(unless_failed(status, status), np.int64(0))
     return lax.select(lax.broadcast(passed, x.shape), x, lax.full_like(x, 0))
-
-
-class Program:
-    """One `jax.jit` a signature: one that has raised while it was traced is slow for that signature ever after, a
-    hundred microseconds a call, and a signature that is not known yet raises.
-
-    first: that of the first signature, or of the one to come; known: signature -> each; spin: waits for results.
-    """
-
-    def __init__(self, run, name):
-        self.run, self.name, self.known, self.spin = run, name, {}, Spin()
-        self.first = self.fresh()
-
-    def fresh(self):
-        owner = [self]  # of whom jax asks for the function again where it must trace it once more
-
-        def run(*leaves):
-            return owner[0].run(*leaves)
-
-        run.__name__ = run.__qualname__ = self.name
-        run.owner = owner
-        return under_jit(run)
-
-    def take_compiled(self, other, fits):
-        """Be that of the signatures of another Program whose types fit, by what has been compiled there."""
-        for sort, made in list(other.known.items()):
-            if fits([type_of(x()) if isinstance(x, type) else Tensor(*x) for x in sort]):
-                made.__wrapped__.owner[0] = self
-                if not self.known:
-                    self.first = made
-                self.known[sort] = made
-
-    def forget(self):
-        """Hold nothing that was compiled."""
-        self.known, self.first = {}, self.fresh()
-
-    def __call__(self, *leaves):
-        asked = signature(leaves)
-        known = self.known.get(asked)
-        return self.made(asked, leaves) if known is None else known(*leaves)
-
-    def made(self, asked, leaves):
-        """The results for a signature that is not known yet, which is known from then on unless tracing it raises."""
-        made = self.first if not self.known else self.fresh()
-        try:
-            out = made(*leaves)
-        except FAILURES:  # it has run
-            self.known[asked] = made
-            raise
-        except BaseException:
-            if not self.known:
-                self.first = self.fresh()
-            raise
-        self.known[asked] = made
-        return out
-
-    def adopt(self, leaves, other):
-        """Take what another program has compiled for such leaves, which it takes as this one does."""
-        if (found := other.known.get(asked := signature(leaves))) is not None:
-            found.__wrapped__.owner[0] = self
-            self.first = self.first if self.known.keys() - {asked} else found
-            self.known[asked] = found
-
-    def lower(self, *leaves):
-        return (self.known.get(signature(leaves)) or self.first).lower(*leaves)
-
-
-def signature(leaves):
-    """What tells the programs apart for which `jax.jit` is asked: shapes and dtypes, and the classes of numbers."""
-    return tuple([(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in leaves])
-
-
-# where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
-FAILURES = ValueError, RuntimeError, AttributeError
 
 
 def bearer(func):

@@ -67,6 +67,7 @@ class Compiled(Inspecting):
         whole=False,
         debug=None,
         dynamic=None,
+        donate=(),
         twin=None,
         make=None,
         root=None,
@@ -83,7 +84,7 @@ class Compiled(Inspecting):
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.place = function_place(function)
         self.entry = SignatureEntry if tier is None else Background
-        self.precision, self.promote = precision, promote
+        self.precision, self.promote, self.donate = precision, promote, donate
         self.exact = exact or debug is not None and bool(debug.born)  # NumPy's errors are those of what is written
         self.device, self.engine, self.native = find_device(device), engine, native
         self.dynamic = dynamic if tier is None and debug is None else False

@@ -15,6 +15,7 @@ from ..cache.keep import is_unkept
 from ..call import shared
 from ..call.callee import Callee
 from ..call.check import cross_checked
+from ..call.donation import asked_donation
 from ..call.dynamic import asked_dynamic
 from ..call.pickled import remembered
 from ..capture.suspended import refuse_generator
@@ -22,12 +23,12 @@ from ..export.saving import Exporting
 from ..sharding.placement import placement
 from ..values.weak import PROMOTIONS
 from ..view.card import function_card
-from .compiled import Compiled
+from .compiled import Compiled, signature_of
 from .typed import CompiledFunction, Jit, P, R
 from .viewing import Viewing
 
 # options by which functions made alike are told apart
-SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote", "dynamic")
+SAID = ("exact", "engine", "memory", "native", "whole", "debug", "precision", "promote", "dynamic", "donate")
 ENVIRONMENT = tuple(filter(None, os.environ.get("WENGERT_DEBUG", "").replace(",", " ").split()))
 
 
@@ -50,6 +51,7 @@ def jit(
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
     dynamic: bool | dict[str, Any] | None = None,
+    donate: str | tuple[str, ...] = (),
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -70,6 +72,7 @@ def jit(
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
     dynamic: bool | dict[str, Any] | None = None,
+    donate: str | tuple[str, ...] = (),
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -90,6 +93,7 @@ def jit(
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
     dynamic: bool | dict[str, Any] | None = None,
+    donate: str | tuple[str, ...] = (),
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -109,6 +113,7 @@ def jit(
     shard: Any = None,
     promote: Literal["numpy", "weak"] | None = None,
     dynamic: bool | dict[str, Any] | None = None,
+    donate: str | tuple[str, ...] = (),
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -168,6 +173,10 @@ def jit(
             (docs/guide/sizes.md); in what is made of a compiled function, as in that. True: such a program is looked
             for at the first call, with a name for each size; {"x": 0, "y": (0, 1)}: for these axes of arguments. False:
             each combination of shapes is traced and compiled when it first comes.
+    donate: names of parameters whose jax arrays a call may overwrite with results of their shape and dtype, as `shard`
+            names them: "params", ("params", "state.m"). An array that was overwritten is deleted: jax raises
+            RuntimeError where it is used. Nothing is where a check may fail; `.explain()` says which are. ndarrays are
+            never overwritten.
 
     The result has `.explain()`, the traces made and why, `.ir(*args, passes=True)`, the IR for given arguments,
     `.plan(*args)`, what a call does and costs, `.text(kind, *args)`, any stage of it as text, and
@@ -196,6 +205,7 @@ def jit(
             "shard": shard,
             "promote": promote,
             "dynamic": dynamic,
+            "donate": donate,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -240,6 +250,8 @@ def jit(
         raise ValueError(f"{text}\n  Ask for one of the two.")
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote, "dynamic": dynamic}
+    needing = {"check=True": check, "tier='background'": tier, "debug=": debug, "engine='numpy'": engine == "numpy"}
+    options["donate"] = asked_donation(donate, signature_of(function), needing)
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)

@@ -282,7 +282,7 @@ class SignatureEntry(Attempts, Fallbacks, Instead, NewShapes, DrawingCalls, Reca
             version = version or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
-                here = SpecialisationSet(self.compiled, version.rules)
+                here = SpecialisationSet(self.compiled, version.rules, self.donor)
                 self.worlds.append(here)
             here.add(version)
             if version.engine:

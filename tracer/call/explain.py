@@ -22,6 +22,7 @@ from ..guards.running_draws import DRAWN
 from ..program import backend_choice, outlined
 from ..sharding.placement import Placement
 from ..values.speculate import Assumption
+from . import donation
 from .contest import taken_types
 from .leaf_groups import leaves_text
 from .receipt import receipt
@@ -183,6 +184,7 @@ def _done(entry, version):
     yield from (f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed[:TOLD])
     if len(version.assumed) > TOLD:
         yield f"    assumes      and {len(version.assumed) - TOLD} more"
+    yield from (f"    donates      {line}" for line in donation.donation_lines(entry, version))
     errors = {c.error for c in version.captured.checks} - {Assumption}
     if errors:
         yield f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}"

@@ -18,6 +18,7 @@ from ..guards.static_arguments import key_of
 from ..program import backend_choice, outlined, trap
 from ..program.siblings import sets_of
 from ..program.specialisation_set import SpecialisationSet
+from . import donation
 from .deferred import is_deferred
 from .patience import SEEN
 from .route import ROOM
@@ -150,6 +151,11 @@ def version_in(here, types):
 class Recalling:
     """The part of `SignatureEntry` that finds old traces. old: the sets of those."""
 
+    @property
+    def donor(self):
+        """What makes a Donor for a set of traces; None where calls give nothing away."""
+        return functools.partial(donation.Donor, self) if donation.donates(self) else None
+
     def known_version(self, types):
         """-> (the specialisation set that serves arguments of these types now, the version in it that they are for),
         None each where there is none."""
@@ -185,7 +191,7 @@ class Recalling:
         """Have a set of the young ones, a new one if there is none, serve what a version of an old one serves, by what
         was compiled for it. -> the set"""
         if here is None:
-            here = SpecialisationSet(self.compiled, old.rules)
+            here = SpecialisationSet(self.compiled, old.rules, self.donor)
             self.worlds.append(here)
         for moved, same in here.take_over_from(old, version):
             if not same and (moved.engine or is_deferred(moved)):  # what it runs as takes its inputs from other places

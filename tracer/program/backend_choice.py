@@ -103,7 +103,7 @@ def eligible(entry, here, version, most=LONGEST):
         or entry.compiled.device is not None
         or not dispatch.on_host()
         or not entry.numpy
-        and not can_be_handed_over(entry)
+        and (entry.compiled.donate or not can_be_handed_over(entry))
     ):
         return False
     with as_asked(entry):

@@ -22,7 +22,8 @@ class SpecialisationSet:
     """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches
     among them."""
 
-    def __init__(self, compiled, rules=()):
+    def __init__(self, compiled, rules=(), donor=None):
+        """donor: makes for this set what `dispatch.program` is given as such; None where nothing is overwritten."""
         self.rules, self.options = rules, compiled.lowering()
         self.guard = guard.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
@@ -39,7 +40,8 @@ class SpecialisationSet:
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
         self.drawing = None  # the Tree of such versions that data choose among, each in a set of its own
-        self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
+        donor = donor and donor(self)
+        self.call = self.base = dispatch.program(self.find, compiled.name, donor=donor, **self.options)
         self.endures = False  # whether calls are waited for with signals heard
         self.raising = None  # the program that raises where a check has failed, where there is one
 
