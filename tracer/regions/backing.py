@@ -53,6 +53,9 @@ class RowInList(Hidden):
     def size(self, k):
         return self.backed.counts[len(self.index)]
 
+    def __len__(self):
+        return self.size(0)
+
 
 class Backed:
     """A list whose numbers are an array in a loop. counts: the lengths of the lists, outermost first.
@@ -183,8 +186,8 @@ class Backed:
         return (*lead, list(range(n))[key])
 
     def finish(self, growing):
-        """Give the lists their items, in the trace around the loop."""
-        if self.mixed and not self.written:
+        """Give the lists their items, in the trace around the loop; those that are only read keep theirs."""
+        if not self.written:
             return
         number = self.of_kinds() if self.mixed and not self.renewed else self.of_one_kind()
         last = [x for x, index in self.lists if len(index) == len(self.counts) - 1]

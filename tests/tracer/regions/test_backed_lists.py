@@ -299,3 +299,40 @@ def test_a_list_that_the_test_of_a_loop_reads(function, kind):
         mine, own = list(given), list(given)
         assert f(mine) == function(own)
         assert mine == own and [*map(type, mine)] == [*map(type, own)]
+
+
+def test_lists_of_lists_that_are_only_read_keep_their_items():
+    def distances(points):
+        n = len(points)
+        out = [[0 for _ in range(n)] for _ in range(n)]
+        for i in range(n):
+            for j in range(n):
+                total = 0.0
+                for k in range(len(points[i])):
+                    step = points[i][k] - points[j][k]
+                    total += step * step
+                out[i][j] = total
+        return out
+
+    points = [[0.5 * i + k for k in range(5)] for i in range(4)]
+    before = [[*row] for row in points]
+    f = jit(distances, whole=True)
+    for _ in range(3):
+        assert f(points) == distances(before)
+        assert all(x is y for row, same in zip(points, before, strict=True) for x, y in zip(row, same, strict=True))
+    assert f.explain().count("loop  ") == 1  # captured as it is written, its lengths asked of rows
+
+
+def test_items_that_a_loop_may_have_stored_are_stored():
+    def cleared(m, keep):
+        for i in range(len(m)):
+            for j in range(len(m[i])):
+                if m[i][j] > keep:
+                    m[i][j] = keep
+        return m[0][0]
+
+    f = jit(cleared, whole=True)
+    for keep in (1.5, 100.0, -1.0):
+        ours, theirs = ([[float(i * j) for j in range(4)] for i in range(3)] for _ in range(2))
+        assert f(ours, keep) == cleared(theirs, keep)
+        assert ours == theirs
