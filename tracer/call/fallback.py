@@ -9,7 +9,6 @@ a derivative, for plain Python has none.
 """
 
 import contextlib
-import itertools
 import logging
 import time
 import types
@@ -37,16 +36,12 @@ from ..guards.foreign_objects import advice_for
 from ..guards.patched_numpy import Replaced
 from ..guards.static_arguments import key_of
 from ..regions.jax_functions import speaks_jax
-from ..rewriter.division import divide
 from ..values.storage import current_trace
+from .parted import Parted
 from .patience import state_in
 from .plain_runs import PlainRun
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
-TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
-TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
-ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
-CONTAINERS = list, tuple, dict, set, frozenset
 
 
 class Refused(Exception):
@@ -328,72 +323,3 @@ def line_of(error, code):
             found = at_line
         tb = tb.tb_next
     return found
-
-
-class Parted:
-    """A function of which one statement is refused, with the others compiled.
-
-    line: of that statement; function: what runs; pieces: the Compiled of each piece; seconds: how long they took in
-    calls that compiled nothing, before: in those that have ended.
-    """
-
-    def __init__(self, plain, line, compiled):
-        self.state, self.pieces, self.seconds, self.before = state_of(plain), [], 0.0, 0.0
-        self.compiled, self.line = compiled, line
-        found = divide(plain, line, self.piece) if line else None
-        self.function = plain if found is None else found[0]
-
-    def stands_for(self, plain):
-        """Whether the function is as it was."""
-        return all(a is b for a, b in zip(self.state, state_of(plain)))
-
-    def traces(self):
-        """How many traces there are of its pieces."""
-        return sum(len(w.versions) for p in self.pieces for e in p.entries.values() for w in (*e.worlds, *e.old))
-
-    def piece(self, piece):
-        """A piece as it is called."""
-        whole, (first, last) = self.compiled, piece.lines
-        made = type(whole)(
-            piece.function,
-            plain=piece.function,
-            name=f"{whole.name.partition(',')[0]}, lines {first} to {last}",
-            exact=whole.exact,
-            precision=whole.precision,
-            promote=whole.promote,
-            engine=whole.engine,
-            memory=whole.memory,
-            native=whole.native,
-            dynamic=whole.dynamic,
-            cache=False,
-        )
-        made.device = whole.device
-        self.pieces.append(made)
-        plain, compiled, tried = piece.function, made.front.call, itertools.count(1)
-        useless = False  # whether none of many calls had a program
-
-        def call(*args):
-            nonlocal useless
-            if not useless and next(tried) == TRIED:
-                useless = not any(w.versions for e in made.entries.values() for w in e.worlds)
-            if useless or len(made.entries) > TRACES or any(type(x) in CONTAINERS and len(x) > ITEMS for x in args):
-                return plain(*args)
-            start = time.perf_counter()
-            try:
-                return compiled(*args)
-            finally:
-                self.seconds += time.perf_counter() - start
-
-        return call
-
-    def lines(self):
-        """What `explain` says of the pieces."""
-        for piece in self.pieces:
-            yield from (f"  {line}" for line in piece.explain().splitlines())
-
-
-def state_of(function):
-    """What a function is made of that a program may exchange."""
-    if type(function) is not types.FunctionType:
-        return (function,)
-    return function.__code__, function.__defaults__, function.__kwdefaults__, function.__closure__

@@ -17,7 +17,7 @@ QUIET = 128  # bound: such calls in a row of which none had a trace made, before
 TIMED = 32  # bound: calls of each way that are compared
 FASTER = 0.8  # bound: share of the others' time that plain Python may take, to answer from then on
 STILL = 1.0  # bound: likewise, where it has answered
-BRIEF = 1e-3  # bound: seconds that plain Python may take for a call
+BRIEF = 1e-3  # bound: seconds that plain Python may take for a call, where the programs take less
 FEW = 2  # bound: calls among those compared for which it may take longer, as they had to wait
 ONE_IN = 64  # bound: of so many calls one goes the way of the programs, where plain Python answers the others
 AGAIN = 8192  # bound: calls until plain Python is tried again where it has lost
@@ -29,10 +29,11 @@ class SlowCalls:
     """Of one Compiled. calls: how many are timed by now, less than 0 before; may: whether plain Python may answer, once
     they are; spent, counts: seconds of those that went each way, programs' first, and how many they were; plain:
     whether plain Python answers most; answered: how many it has; rested: seconds that it took for those since a call
-    was looked at."""
+    was looked at; total: that the programs have
+    taken since there was a new one."""
 
     def __init__(self):
-        self.made, self.answered, self.rested = 0, 0, 0.0
+        self.made, self.answered, self.rested, self.total = 0, 0, 0.0, 0.0
         self.begin(QUIET)
 
     def begin(self, calls):
@@ -46,13 +47,13 @@ class SlowCalls:
     def is_plain_next(self, compiled, args, kwargs):
         """Whether plain Python is to answer a call."""
         if compiled.patience.made != self.made:
-            self.made = compiled.patience.made
+            self.made, self.total = compiled.patience.made, 0.0
             self.begin(QUIET)
         self.calls += 1
         if self.calls < 0:
             return False
         if not self.may:
-            if not may_begin(compiled):
+            if not may_begin(compiled, self.total):
                 self.begin(AGAIN)
                 return False
             self.may = True
@@ -64,11 +65,13 @@ class SlowCalls:
         """Note what a call took, which went one way or the other."""
         if plain:
             self.answered, self.rested = self.answered + 1, self.rested + seconds
+        else:
+            self.total += seconds
         if self.calls < 0:
             return
         spent, counts = self.spent, self.counts  # another thread may begin anew
         spent[plain], counts[plain] = spent[plain] + seconds, counts[plain] + 1
-        self.long += plain and seconds > BRIEF
+        self.long += plain and seconds > max(BRIEF, spent[0] / max(counts[0], 1))
         if self.long > FEW:
             self.begin(AGAIN)
         elif min(counts) >= TIMED:
@@ -91,11 +94,12 @@ class SlowCalls:
         self.forget()
 
 
-def may_begin(compiled):
-    """Whether plain Python gives what the programs give, and takes little, as far as is known."""
+def may_begin(compiled, total):
+    """Whether plain Python gives what the programs give, and takes little as far as is known, or no longer than they
+    have taken in all, `total` seconds."""
     sets = sets_of(compiled)
     versions = [version for here in sets for version in here.versions]
     families = [made for here in sets if here.sizing is not None for made in here.sizing.families]
     if not may_be_plain(compiled) or any(made.free is not None for made in families):
         return False
-    return all(is_timed(v) and expected(v.captured.func) <= ONCE for v in versions)
+    return all(is_timed(v) and expected(v.captured.func) <= max(ONCE, total) for v in versions)
