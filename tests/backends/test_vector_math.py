@@ -65,6 +65,20 @@ def test_series_hold_over_all_exponents_and_near_zero(dtype, rng):
             np.testing.assert_array_equal(np.signbit(got)[:-3], np.signbit(want)[:-3])
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("name", ["exp", "exp2"])
+def test_powers_end_in_subnormal_numbers_and_in_zero(name, dtype, rng):
+    least = np.log({"f8": np.longdouble(2) ** -1075, "f4": np.longdouble(2) ** -150}[dtype])
+    least = float(least if name == "exp" else least / np.log(np.longdouble(2)))
+    x = np.concatenate([least + np.linspace(-0.2, 0.2, 401), rng.uniform(least - 1.0, 0.9 * least, 601)]).astype(dtype)
+    x = np.concatenate([x, np.array([-1e9, -1e30, -np.inf, np.nan], dtype)])
+    with np.errstate(under="ignore"):
+        got, want = run(f"np.{name}(v)", x), getattr(np, name)(x.astype(np.longdouble))
+        near = np.abs(got - want) <= 2.0 * np.spacing(np.abs(want).astype(dtype))
+    assert near[:-1].all() and np.isnan(got[-1]) and not np.signbit(got[:-1]).any()
+    assert not got[:-1][x[:-1] < least - 0.01].any()
+
+
 @pytest.mark.parametrize("form", ["v ** 2.3", "np.arctan2(v, 1.5)", "np.hypot(v, 2.0)", "1.0 / (1.0 + np.exp(-v))", "np.logaddexp(v, 0.3)"])
 def test_two_numbers_and_several_calls(form, rng):
     x = rng.uniform(0.1, 3.0, 501)
