@@ -1,5 +1,4 @@
-"""Parts of products, computed of the parts of the factors that they are made of: rows, diagonals, traces; and sums of
-their rows and columns, computed of the sums of the factors.
+"""Parts of products, computed of the parts of the factors that they are made of: rows, diagonals, traces.
 
 The elements that are read are sums of the same products, which may be added in another order.
 """
@@ -12,7 +11,7 @@ from ..ops.shape import reshape, slice_
 from ..pattern import holes
 from ..rewrite import RuleSet
 from ..setting import OF_ALL_SIZES
-from .contractions import NONE, SAVED, without
+from .contractions import NONE, without
 
 PARTS = RuleSet("parts")
 rule = PARTS.rule
@@ -110,37 +109,3 @@ def sum_over_batch(x, y, c, b, p):
     kept = without(p, len(b[0]))
     contract = tuple(own + tuple(axes[i] for i in p) for own, axes in zip(c, b, strict=True))
     return dot_general(x, y, contract=contract, batch=tuple(tuple(axes[i] for i in kept) for axes in b))
-
-
-@rule(reduce_sum(dot_general(x, y, contract=c, batch=b), axes=p), exact=False, once=True, grows=True, cases=[
-    {"x": "f64[60,40]", "y": "f64[40,50]", "c": ((1,), (0,)), "b": NONE, "p": (0, 1)},
-    {"x": "f64[40,60]", "y": "f64[50,40]", "c": ((0,), (1,)), "b": NONE, "p": (0,)},
-    {"x": "f64[60,40]", "y": "f64[40,50]", "c": ((1,), (0,)), "b": NONE, "p": (1,)},
-    {"x": "f64[2,30,40]", "y": "f64[40,5,2,20]", "c": ((2,), (0,)), "b": ((0,), (2,)), "p": (1, 3)},
-], never=[
-    {"x": "f64[60,40]", "y": "f64[40]", "c": ((1,), (0,)), "b": NONE, "p": (0,)},
-    {"x": "f64[6,4]", "y": "f64[4,5]", "c": ((1,), (0,)), "b": NONE, "p": (0, 1)},
-    {"x": "f64[2,30,40]", "y": "f64[2,40,50]", "c": ((2,), (1,)), "b": ((0,), (0,)), "p": (0, 1)},
-])  # fmt: skip
-def sum_of_product(x, y, c, b, p):
-    """sum_ij (x y)[i,j] = (sum_i x[i]) . (sum_j y[:, j])"""
-    if OF_ALL_SIZES.get() or x.type.kind not in "fc" or not p or min(p) < len(b[0]):
-        return None
-    cut_down, axes, first = [], [], len(b[0])
-    before = math.prod(x.type.shape[i] for i in c[0] + b[0])
-    after = before
-    for v, contracted, batch in ((x, c[0], b[0]), (y, c[1], b[1])):
-        free = without(contracted + batch, v.type.ndim)
-        summed = tuple(i for k, i in enumerate(free) if first + k in p)
-        first += len(free)
-        left = without(summed, v.type.ndim)
-        before *= math.prod(v.type.shape[i] for i in free)
-        after *= math.prod(v.type.shape[i] for i in free if i not in summed)
-        cut_down.append((v, summed))
-        axes.append([tuple(left.index(i) for i in own) for own in (contracted, batch)])
-    after += sum(v.type.size for v, summed in cut_down if summed)
-    if after > SHARE * before or before - after < SAVED:
-        return None
-    factors = [reduce_sum(v, axes=summed) if summed else v for v, summed in cut_down]
-    made = dot_general(*factors, contract=(axes[0][0], axes[1][0]), batch=(axes[0][1], axes[1][1]))
-    return made + 0.0 if math.prod(x.type.shape[i] for i in c[0]) == 1 else made  # as in `grouped`
