@@ -8,6 +8,7 @@ and dtype that no array before it takes.
 
 import collections
 
+from ...backends.xla.dispatch import is_device_array
 from ...ir.types import type_of
 from ..common.errors import message
 from ..sharding.placement import is_part_of
@@ -53,11 +54,14 @@ def kept_whole(version):
     if version.tree is not None:
         return "data choose among its traces"
     if version.captured.checks:
-        return "a check may fail, and the call is then made again"
+        errors = sorted({c.error.__name__ for c in version.captured.checks})
+        return f"a check may fail ({', '.join(errors)}), and the call is then made again"
     if version.effects or version.endures:
         return "it acts on the world, and may raise when it has begun"
     if version.captured.outside.draws:
         return "it draws random numbers"
+    if any(map(is_array_outside, parts_of(version.captured.outs))):
+        return "an array from outside is handed back, which may be the same"
     return "it runs in pieces" if version.chain is not None else None
 
 
@@ -82,10 +86,20 @@ def overwritten(entry, version):
     return found
 
 
+def parts_of(outs):
+    """Results of a call, and what each may be, where data choose."""
+    return [part for out in outs for part in (out.object if out.how == "chosen" else (out,))]
+
+
 def handed_back(outs):
     """The arguments that results of a call are, or views of."""
-    parts = [part for out in outs for part in (out.object if out.how == "chosen" else (out,))]
-    return {part.index for part in parts if part.how == "argument"}
+    return {part.index for part in parts_of(outs) if part.how == "argument"}
+
+
+def is_array_outside(out):
+    """Whether a result is an array of jax's that no argument is known to be."""
+    found = out.object if out.how in ("object", "copy") else out.object.get() if out.how == "outside" else None
+    return is_device_array(found)
 
 
 class Donor:
@@ -116,4 +130,8 @@ def donation_lines(entry, version):
     for place, why in found.items():
         if why is not None:
             reasons[why].append(entry.names[place])
-    return lines + [f"{', '.join(names)} kept: {why}" for why, names in reasons.items()]
+    lines += [f"{', '.join(names)} kept: {why}" for why, names in reasons.items()]
+    missing = [n for n in entry.compiled.donate if not any(is_part_of(name, n) for name in entry.names)]
+    if donates(entry) and missing:
+        lines.append(f"nothing of {', '.join(missing)}: arrays are called {', '.join(entry.names) or 'nothing'}")
+    return lines

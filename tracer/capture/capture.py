@@ -225,6 +225,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
             refuse_shared_choice(result, objects)
+            refuse_phis(containers.changed(), outside)
             plans = containers.plans(result)
             result = result if plans is None else plans[0]
             params += [value for _, value in outside.inputs]

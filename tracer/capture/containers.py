@@ -66,10 +66,14 @@ class Containers(Remaking):
         for key, item in keyed_items(x):
             self._visit(item, (*path, key))
 
+    def changed(self):
+        """Those whose items are others now."""
+        return [x for x, before in self.held if _differs(keyed_items(x), before)]
+
     def plans(self, result):
         """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as
         pytrees have it."""
-        changed = [x for x, before in self.held if _differs(keyed_items(x), before)]
+        changed = self.changed()
         if not changed and not self._meets(result, set()):
             return None
         leaves = []
@@ -217,12 +221,9 @@ class Containers(Remaking):
 
     def refuse(self, name):
         """Raise where nobody will do to the caller's containers what the function did."""
-        for x, before in self.held:
-            if _differs(keyed_items(x), before):
-                text = f"{name} changes a {type(x).__name__} among its arguments, inside a transform"
-                raise UnsupportedError(
-                    message(text, None, "Return the new one: transforms see arrays and results alone.")
-                )
+        for x in self.changed():
+            text = f"{name} changes a {type(x).__name__} among its arguments, inside a transform"
+            raise UnsupportedError(message(text, None, "Return the new one: transforms see arrays and results alone."))
 
 
 def _differs(now, before):

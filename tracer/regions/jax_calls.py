@@ -45,7 +45,7 @@ class Static:
 
 def of_jax(other, f, /, *args, **kwargs):
     """A call of JAX's: `other` is what there is to call without traced values."""
-    called, home = f, home_of(f)
+    called, given, home = f, args, home_of(f)
     if home in TREES:
         call = CELL.cell_contents.call
         return f(*[call(x) if callable(x) else x for x in args], **kwargs)
@@ -58,7 +58,7 @@ def of_jax(other, f, /, *args, **kwargs):
     held = HeldValues()
     held.collected((f, args, kwargs))
     if not held.found and not any(map(is_operand, pytree.leaves((args, kwargs)))):
-        return other(*args, **kwargs)
+        return other(*given, **kwargs)
     outside = current_trace().root.outside
     for function in held.functions:
         outside.function(function, False)

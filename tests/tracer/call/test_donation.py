@@ -92,7 +92,7 @@ def test_parts_of_an_argument():
         ("x.reshape(2, 3) + 1.0", "no result is left that is f64[6]"),
         ("(x + 1.0) > 2.0", "no result is left that is f64[6]"),
         ("y * 0.0 + x.shape[0] + np.arange(6.0)", "it is not read"),
-        ("x[int(y)] * x", "a check may fail, and the call is then made again"),
+        ("x[int(y)] * x", "a check may fail (IndexError, IntegerOverflow, OverflowError, ValueError), and the call is then made again"),
         ("x + 1.0 if x.sum() > 99.0 else x.sum()", "data choose among its traces"),
         ("print(x.shape) or x + 1.0", "it acts on the world, and may raise when it has begun"),
     ],
@@ -152,6 +152,29 @@ def test_an_array_that_is_read_outside_too():
     assert space.w.is_deleted()
     space.w = array()
     np.testing.assert_array_equal(f(array()), 2.0 * np.arange(1, 7))
+
+
+def test_an_array_from_outside_that_is_handed_back():
+    space = types.SimpleNamespace(w=array(), old=None)
+
+    def step(x):
+        space.old = space.w
+        space.w = x * 2.0
+        return x + 1.0
+
+    for f in (lambda x: (x + 1.0, space.w), lambda x: {"w": space.w, "x": x * 2.0}, step):
+        f = jit(f, donate="x")
+        for _ in range(3):
+            x = space.w = array()
+            f(x)
+            assert not x.is_deleted() and (space.old is None or not space.old.is_deleted())
+        assert set(lines(f)) == {"x kept: an array from outside is handed back, which may be the same"}
+
+
+def test_names_of_no_arrays_are_told():
+    f = jit(lambda *args: args[0] + 1.0, donate="args")
+    f(array())
+    assert lines(f) == ["nothing of args: arrays are called arg0"]
 
 
 def test_memory_that_numpy_sees_is_kept():

@@ -10,6 +10,7 @@ from jax import lax
 from jax import numpy as jnp
 
 from wengert import UnsupportedError, from_jax, grad, jit
+from wengert.tests.helpers.draws import function
 
 X = np.arange(1.0, 4.0)
 C = jnp.array([1.0, 2.0, 3.0])
@@ -176,3 +177,14 @@ def test_ndarrays_have_what_ndarrays_have():
 def test_a_scatter_with_a_function_is_imported_as_it_is():
     f = from_jax(lambda x: x.at[1].apply(jnp.exp))
     np.testing.assert_allclose(jit(f)(X), [1.0, np.exp(2.0), 3.0])
+
+
+@pytest.mark.parametrize("name", ["WEIGHTS", "d['w']"])
+@pytest.mark.parametrize("call", ["sum()", "reshape(2, 2).T", "copy()", "max()", "astype(np.float32)", "ravel()[1]", "item(2)", "take(1)"])
+def test_methods_of_arrays_outside(name, call):
+    text = "import numpy as np\nfrom jax import numpy as jnp\nWEIGHTS = jnp.arange(4.0)\nd = {'w': WEIGHTS}\n"
+    f = function(text + f"def f(x): return x.sum() + np.asarray({name}.{call}).sum()\n", f"{name}.{call}")
+    compiled = jit(f)
+    for x in (np.ones(3), jnp.ones(3)):
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(x), f(x), rtol=1e-6)

@@ -3,6 +3,7 @@ leads to them; and what Python says of an index that is out of range."""
 
 import copy
 import linecache
+import warnings
 
 import numpy as np
 import pytest
@@ -336,3 +337,41 @@ def test_items_that_a_loop_may_have_stored_are_stored():
         ours, theirs = ([[float(i * j) for j in range(4)] for i in range(3)] for _ in range(2))
         assert f(ours, keep) == cleared(theirs, keep)
         assert ours == theirs
+
+
+def placed(m, q, k):
+    m[0] = m[k]
+
+
+def swapped(m, q, k):
+    m[0], m[k] = m[k], m[0]
+
+
+def appended(m, q, k):
+    q.append(m[k])
+
+
+def keyed(m, q, k):
+    q.append({"row": m[k]})
+
+
+def placed_in_turn(m, q, k):
+    for i in k + np.array([0, 2, 1]):
+        m[0], m[i % 3] = m[i % 3], m[0]
+
+
+@pytest.mark.parametrize("f", [placed, swapped, appended, keyed, placed_in_turn])
+def test_rows_that_data_pick_are_the_rows_themselves(falling_back, f):
+    """Where they are stored into lists among the arguments: each row is one list in all places."""
+    compiled = jit(f)
+    for k in (2, 1, 2, 0, 1):
+        found = []
+        for run in (f, compiled):
+            m, q = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], []
+            rows = list(m)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                run(m, q, np.int64(k))
+            stored = [x["row"] if type(x) is dict else x for x in q]
+            found.append([[n for n, row in enumerate(rows) if x is row] for x in m + stored])
+        assert found[0] == found[1]
