@@ -22,6 +22,7 @@ from ..target import lowering_for, platform
 from . import processes
 from .jitted import FAILURES as FAILURES
 from .jitted import DonatingProgram, Program
+from .jitted import signature as signature
 from .lower import lower
 from .numbers import numbers_in_nests
 from .out_of_memory import tell_largest_values
