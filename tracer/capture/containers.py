@@ -16,7 +16,7 @@ from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..guards.effects import Original
 from ..guards.subclasses import with_class
-from ..values.array import Traced
+from ..values.array import Traced, TracedScalar
 from ..values.array_object import ArrayObject
 from ..values.library_object import LibraryObject
 from ..values.poison import Poison
@@ -27,6 +27,7 @@ CONTAINERS = (list, dict)
 KEPT = {list, dict, collections.OrderedDict, collections.defaultdict}
 PLAIN = {list, tuple, dict, type(None), bool, int, float, complex, str}  # that no plan of its own makes
 OF_TRACE = (Traced, Original, Poison)
+NUMBERS = {TracedScalar, int, float, complex, bool}
 
 
 def keyed_items(container):
@@ -170,7 +171,10 @@ class Containers(Remaking):
         given = (lambda item: item) if self.outside is None else self.outside.given
         if isinstance(x, dict) and self.outside is not None:
             self.refuse_keys(x)
-        key, parts = id(x), [(k, self.plan(given(item), leaves)) for k, item in keyed_items(x)]
+        key, items = id(x), [(k, given(item)) for k, item in keyed_items(x)]
+        if type(x) is list and all(type(item) in NUMBERS for _, item in items):
+            return self.numbers(key, [item for _, item in items], leaves)
+        parts = [(k, self.plan(item, leaves)) for k, item in items]
         if isinstance(x, tuple):
             return lambda made, given: tuple([part(made, given) for _, part in parts])
 
@@ -181,6 +185,17 @@ class Containers(Remaking):
                     new[k] = part(made, given)
                 else:
                     new.append(part(made, given))
+            return new
+
+        return plan
+
+    def numbers(self, key, items, leaves):
+        """A plan of a list of numbers, each of which is a leaf."""
+        first, last = len(leaves), len(leaves) + len(items)
+        leaves += items
+
+        def plan(made, given):
+            new = given[2][key] = list(made[first:last])
             return new
 
         return plan

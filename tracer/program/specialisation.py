@@ -9,7 +9,7 @@ from ...backends.xla import dispatch, hosted
 from ...ir.passes.widen import has_small
 from ...ir.sticky import CHECKED
 from ..capture.containers import apply_container_changes
-from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
+from ..capture.handover import ARRAY, SCALAR, Row, ambiguous, follow, non_overlapping
 from ..common import pytree
 from ..common.errors import REFUSALS, Untold
 from ..common.frames import raises_for_user
@@ -225,6 +225,11 @@ def handed_leaf(out, values, leaves, numpy, made):
         return follow(value, out.chain)
     if out.kind is ARRAY:
         return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
+    if out.kind is not SCALAR and out.chain and type(out.chain[0]) is Row:  # a list's, of which there may be many
+        numbers = made.get((out.index, Row))
+        if numbers is None:
+            numbers = made[out.index, Row] = np.asarray(value).tolist()
+        return numbers[out.chain[0].place]
     value = follow(value, out.chain)
     return value[()] if out.kind is SCALAR else value.item()
 
