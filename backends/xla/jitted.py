@@ -6,6 +6,7 @@ from .spinning import Spin
 
 # where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
 FAILURES = ValueError, RuntimeError, AttributeError
+SHARED = "donated in the same call"  # fact: in what XLA says of two arrays that have one memory; nothing has run then
 
 
 class Program:
@@ -19,7 +20,8 @@ class Program:
         self.run, self.name, self.known, self.spin = run, name, {}, Spin()
         self.first = self.fresh()
 
-    def fresh(self, leaves=()):
+    def fresh(self, overwritten=()):
+        """Another `jax.jit`. overwritten: places of leaves whose memory results may take."""
         owner = [self]  # of whom jax asks for the function again where it must trace it once more
 
         def run(*leaves):
@@ -27,11 +29,7 @@ class Program:
 
         run.__name__ = run.__qualname__ = self.name
         run.owner = owner
-        return under_jit(run, self.overwritten(leaves))
-
-    def overwritten(self, leaves):
-        """Places of leaves whose memory results may take: none."""
-        return ()
+        return under_jit(run, overwritten)
 
     def take_compiled(self, other, fits):
         """Be that of the signatures of another Program whose types fit, by what has been compiled there."""
@@ -51,9 +49,13 @@ class Program:
         known = self.known.get(asked)
         return self.made(asked, leaves) if known is None else known(*leaves)
 
+    def begun(self, leaves):
+        """The `jax.jit` of a signature that is not known yet."""
+        return self.first if not self.known else self.fresh()
+
     def made(self, asked, leaves):
         """The results for a signature that is not known yet, which is known from then on unless tracing it raises."""
-        made = self.first if not self.known else self.fresh(leaves)
+        made = self.begun(leaves)
         try:
             out = made(*leaves)
         except FAILURES:  # it has run
@@ -88,26 +90,20 @@ class DonatingProgram(Program):
         self.donor, self.keeping = donor, Program(run, name)
         super().__init__(run, name)
 
-    def overwritten(self, leaves):
-        return tuple(self.donor.places(leaves)) if leaves else ()
-
     def __call__(self, *leaves):
         if len(set(map(id, leaves))) == len(leaves):
             try:
                 return super().__call__(*leaves)
-            except FAILURES as error:  # two of them may have one memory
+            except FAILURES as error:
                 gone = [i for i, x in enumerate(leaves) if hasattr(x, "is_deleted") and x.is_deleted()]
-                if gone:
-                    raise self.donor.refusal(gone) if "deleted" in str(error) else error from None
+                if gone and "deleted" in str(error):
+                    raise self.donor.refusal(gone) from None
+                if gone or SHARED not in str(error):
+                    raise
         return self.keeping(*leaves)
 
-    def made(self, asked, leaves):
-        self.first = self.first if self.known else self.fresh(leaves)
-        return super().made(asked, leaves)
-
-    def lower(self, *leaves):
-        self.first = self.first if self.known else self.fresh(leaves)
-        return super().lower(*leaves)
+    def begun(self, leaves):
+        return self.fresh(tuple(self.donor.places(leaves)))
 
     def forget(self):
         super().forget()

@@ -251,7 +251,7 @@ def jit(
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options |= {"whole": whole, "debug": debug, "precision": precision, "promote": promote, "dynamic": dynamic}
     needing = {"check=True": check, "tier='background'": tier, "debug=": debug, "engine='numpy'": engine == "numpy"}
-    options["donate"] = asked_donation(donate, signature_of(function), needing)
+    options["donate"] = () if donate == () else asked_donation(donate, signature_of(function), needing)
     options["cache"] = False if check else cache
     if check:
         compiled = Compiled(function, plain=function, **options)

@@ -32,15 +32,20 @@ MOST = 64.0  # bound: times as much as at first, after which they are timed no m
 class Parted:
     """A function of which one statement is refused, with the others compiled.
 
-    line: of that statement; function: what runs; pieces: the Compiled of each piece; seconds: how long they took in
+    line: of that statement; function: what runs; calls: the PieceCalls of each piece; seconds: how long they took in
     calls that compiled nothing, before: in those that have ended.
     """
 
     def __init__(self, plain, line, compiled):
-        self.state, self.pieces, self.calls, self.seconds, self.before = state_of(plain), [], [], 0.0, 0.0
+        self.state, self.calls, self.seconds, self.before = state_of(plain), [], 0.0, 0.0
         self.compiled, self.line = compiled, line
         found = divide(plain, line, self.piece) if line else None
         self.function = plain if found is None else found[0]
+
+    @property
+    def pieces(self):
+        """The Compiled of each piece."""
+        return [calls.compiled for calls in self.calls]
 
     def stands_for(self, plain):
         """Whether the function is as it was."""
@@ -67,14 +72,13 @@ class Parted:
             cache=False,
         )
         made.device = whole.device
-        self.pieces.append(made)
         self.calls.append(PieceCalls(self, made, piece.function))
         return self.calls[-1].call
 
     def lines(self):
         """What `explain` says of the pieces."""
-        for piece, calls in zip(self.pieces, self.calls, strict=True):
-            yield from (f"  {line}" for line in piece.explain().splitlines())
+        for calls in self.calls:
+            yield from (f"  {line}" for line in calls.compiled.explain().splitlines())
             if calls.plain:
                 yield f"    runs as plain Python: {calls.told()}"
 

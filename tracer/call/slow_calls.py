@@ -29,8 +29,7 @@ class SlowCalls:
     """Of one Compiled. calls: how many are timed by now, less than 0 before; may: whether plain Python may answer, once
     they are; spent, counts: seconds of those that went each way, programs' first, and how many they were; plain:
     whether plain Python answers most; answered: how many it has; rested: seconds that it took for those since a call
-    was looked at; total: that the programs have
-    taken since there was a new one."""
+    was looked at; total: that the programs have taken since there was a new one."""
 
     def __init__(self):
         self.made, self.answered, self.rested, self.total = 0, 0, 0.0, 0.0

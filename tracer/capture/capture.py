@@ -222,11 +222,11 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             result = without_instances(result)
         else:
             trace.build.locate = where_returned(function, trace.build.eqns)
-            result, places = with_stores(given_out(result), outside, storages)
+            changed = containers.changed()
+            result, places = with_stores(given_out(result), outside, storages, changed)
             outside.finish()
             refuse_shared_choice(result, objects)
-            refuse_phis(containers.changed(), outside)
-            plans = containers.plans(result)
+            plans = containers.plans(result, changed)
             result = result if plans is None else plans[0]
             params += [value for _, value in outside.inputs]
             storages += [h.storage for h in outside.arrays.values()]
@@ -326,11 +326,12 @@ def seen_arguments(leaves, outside):
     return leaves
 
 
-def with_stores(result, outside, storages):
-    """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
+def with_stores(result, outside, storages, changed):
+    """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that).
+    changed: containers among the arguments that get other items."""
     stores = outside.effects()
     result, values = handed_out(outside.given(result), [value for _, value in stores])
-    refuse_phis([result, *values], outside)
+    refuse_phis([result, *values, *changed], outside)
     stores = [(place, value) for (place, _), value in zip(stores, values)]
     stores += [
         (Flag(s.origin), TracedArray(s))

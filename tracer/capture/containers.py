@@ -71,10 +71,9 @@ class Containers(Remaking):
         """Those whose items are others now."""
         return [x for x, before in self.held if _differs(keyed_items(x), before)]
 
-    def plans(self, result):
+    def plans(self, result, changed):
         """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as
         pytrees have it."""
-        changed = self.changed()
         if not changed and not self._meets(result, set()):
             return None
         leaves = []
@@ -195,7 +194,7 @@ class Containers(Remaking):
         leaves += items
 
         def plan(made, given):
-            new = given[2][key] = list(made[first:last])
+            new = given[2][key] = made[first:last]
             return new
 
         return plan

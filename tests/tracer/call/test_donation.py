@@ -177,6 +177,14 @@ def test_names_of_no_arrays_are_told():
     assert lines(f) == ["nothing of args: arrays are called arg0"]
 
 
+def test_what_is_measured_overwrites_nothing():
+    f = jit(lambda x: x * 2.0 + 1.0, donate="x")
+    f(array())
+    x = array()
+    f.plan(x, measure=True)
+    np.testing.assert_array_equal(x, np.arange(1.0, 7.0))
+
+
 def test_memory_that_numpy_sees_is_kept():
     f = jit(lambda x: x + 1.0, donate="x")
     x = array(4096)

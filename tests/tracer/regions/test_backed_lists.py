@@ -375,3 +375,17 @@ def test_rows_that_data_pick_are_the_rows_themselves(falling_back, f):
             stored = [x["row"] if type(x) is dict else x for x in q]
             found.append([[n for n, row in enumerate(rows) if x is row] for x in m + stored])
         assert found[0] == found[1]
+
+
+def test_a_list_that_is_stored_where_data_say_and_returned_is_one():
+    def chosen(q, k):
+        one, other = [1.0, 2.0], [3.0, 4.0]
+        q.append(one if k > 0 else other)
+        return one
+
+    compiled = jit(chosen)
+    for k in (1.0, -1.0, 2.0):
+        ours, theirs = [], []
+        got, want = compiled(ours, np.float64(k)), chosen(theirs, np.float64(k))
+        assert ours == theirs and got == want
+        assert (ours[0] is got) == (theirs[0] is want)
