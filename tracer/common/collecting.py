@@ -7,9 +7,9 @@ import threading
 _thread = threading.local()
 
 
-def note_collection(phase, _):
-    """As gc.callbacks calls it."""
-    _thread.on = phase == "start"
+def note_collection(phase, _, thread=_thread):
+    """As gc.callbacks calls it, at the end of the process too, when modules have lost their names."""
+    thread.on = phase == "start"
 
 
 def await_collector():
