@@ -314,6 +314,30 @@ def compiled_equation():
     return seconds_of_events(XLA, made, *arguments) / made.ir(*arguments).count()
 
 
+def distances_one_by_one(points):
+    pairs = [(a, b) for i, a in enumerate(points) for b in points[:i]]
+    return sum(((x - u) ** 2 + (y - v) ** 2) ** 0.5 for (x, y), (u, v) in pairs)
+
+
+def shortened(x):
+    for k in range(200):  # each trip has arrays of other sizes
+        x = x[1:] * 0.5 + np.sin(x[:-1] * k)
+    return x
+
+
+def first_answer(function, *args):
+    """(equations, seconds from the end of the trace to the answer) of a function's first call."""
+    made, begun = jit(function, dynamic=False, cache=False, whole=True), time.perf_counter()
+    traced = seconds_of_events(("traced",), made, *args)
+    took = time.perf_counter() - begun - traced
+    return made.ir(*args, passes=False).count(), took
+
+
+def equation_answered():
+    equations, took = first_answer(distances_one_by_one, draw((20, 2)).tolist())
+    return took / equations
+
+
 def smoothed(x, s):
     y = np.zeros_like(x)
     for i in range(1, x.shape[0]):
@@ -341,6 +365,7 @@ def optimised_line():
 QUANTITIES = {
     "tracer.call.deferred.EQUATION": compiled_equation,
     "tracer.call.deferred.LINE": optimised_line,
+    "tracer.call.patience.MAKING": equation_answered,
     "tracer.program.backend_choice.LAUNCH": launch,
     "tracer.program.numpy_costs.CALL": numpy_call,
     "tracer.program.numpy_costs.OF_MATRICES": of_matrices,

@@ -80,7 +80,7 @@ class Attempts:
             patched_numpy.refuse_patched()
         kept = []
         with (
-            limited(self.compiled.patience.allowed() if self.falls_back() else None),
+            limited(*(self.compiled.patience.allowed() if self.falls_back() else ())),
             rules.held() as stated,
             self.watch() as watch,
             self.compiled.debug.hearing() if self.watched else contextlib.nullcontext() as told,
@@ -89,7 +89,7 @@ class Attempts:
             promoting(self.compiled.promote),
         ):
             captured, choices = self.captured(kinds, given, path)
-        spend_equations(captured.func.count())
+            spend_equations(captured.func.count())
         if self.watched:
             self.compiled.debug.watch(captured, self.compiled.name, told)
         captured.notes += kept

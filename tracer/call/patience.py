@@ -3,7 +3,8 @@
 A trace takes thousands of times what a small call takes in Python, and pays where it serves many calls. After the
 first few of a function, one is made only for what is met again (types, static values, what was relied on outside), the
 more often the more there are and the longer a trace takes, or where plain Python itself takes longer than it takes to
-trace. A trace that takes long is given up, and made again, for longer, once calls have taken plain Python as long.
+trace. A trace that takes long is given up, or that has come to so much that its program would; it is made again, for
+longer, once calls have taken plain Python as long.
 """
 
 from itertools import chain
@@ -22,6 +23,7 @@ from ..rules import rules
 MOST = 8  # bound: traces of a function that are made at first sight
 FIRST = 1.5  # bound: seconds that the first trace may take of a function which plain Python can answer
 LONGER, LONGEST = 4.0, 10.0  # bound: times as long that the next one may, and seconds that any may
+MAKING = 4e-4  # seconds an equation, from a trace to its first answer; measured by benchmarks/sizes/compiling.py
 LONG = 3.0  # bound: seconds of tracing, after which that is so too
 COMPILED = 6.0  # bound: seconds of compiling likewise, where plain Python takes little
 LITTLE = 1e-2  # bound: share of what a trace takes with its compilation that is little
@@ -43,6 +45,7 @@ class Patience:
         self.last = self.compiling = 0.0  # last: seconds of the last such call
         # whether one took longer than a trace may, or has come to too much; seconds that the next may take
         self.overran, self.budget = False, FIRST
+        self.making = 0.0  # seconds that it would have taken to make the program of the trace that was given up last
         # calls in a row of which nothing could be compiled, those of them that were not looked at, and why
         self.left, self.unseen, self.refusal = 0, 0, None
         self.looks = False  # whether a call has been chosen to be looked at
@@ -83,21 +86,23 @@ class Patience:
         return self.made >= MOST or self.spent > LONG or little and self.compiling > COMPILED
 
     def allowed(self):
-        """Seconds that a trace may take: as long as plain Python does, if that takes long."""
-        return FIRST if self.overran else min(max(self.budget, self.plain), LONGEST)
+        """Seconds that a trace may take, as long as plain Python does if that takes long, and the equations of which a
+        program is made in as long, None for any."""
+        seconds = FIRST if self.overran else min(max(self.budget, self.plain), LONGEST)
+        return seconds, None if seconds >= LONGEST else seconds / MAKING
 
     def cut(self, error):
         """Why a trace is to be made again, for longer, which ended with an error; None where it is not."""
-        seconds = self.allowed()
+        seconds, _ = self.allowed()
         if type(error) is not Overran or self.overran or seconds >= LONGEST:
             return None
-        self.budget, self.why = LONGER * seconds, Unsettled(given_up(seconds))
+        self.budget, self.making, self.why = LONGER * seconds, MAKING * error.count, Unsettled(given_up(seconds, error))
         return self.why
 
     def took(self, seconds):
         """Note what a trace took: nothing, where several processes have to decide alike."""
         seconds = 0.0 if is_one_of_several() else seconds
-        self.seconds, self.spent = seconds, self.spent + seconds
+        self.seconds, self.spent, self.making = seconds + self.making, self.spent + seconds, 0.0
 
     def compiled(self, version):
         """Note what it took to compile what was traced last, likewise."""
@@ -183,9 +188,12 @@ def are_all_plain(args, kwargs):
     return all(map(is_plain, (*args, *kwargs.values())))
 
 
-def given_up(seconds):
-    """That a trace was given up."""
+def given_up(seconds, error):
+    """That a trace was given up, which was to take so many seconds, with an Overran."""
     text = f"its trace was given up after {seconds:.2g} s, so that no call waits for it longer"
+    if error.count:
+        come = f"{error.count:,} equations, whose program takes some {MAKING * error.count:.2g} s to make"
+        text = f"its trace was given up when it had come to {come}, so that no call waits for that"
     return f"{text}\n  It is traced again, for longer, once calls have taken plain Python as long."
 
 

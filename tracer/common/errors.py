@@ -96,7 +96,9 @@ class Overrun(UnsupportedError):
 
 
 class Overran(Overrun):
-    """A program that takes too long to trace."""
+    """A program that takes too long to trace; or, where it has come to `count` equations, to its first answer."""
+
+    count = 0
 
 
 class Debugged(UnsupportedError):

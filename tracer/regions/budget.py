@@ -18,30 +18,42 @@ TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where no
 KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 INSISTED = 30.0  # bound: of the thread's own time in the traces of one call that plain Python cannot answer
 TRIP = Met("trip")
-_thread = threading.local()  # .until: when the traces of the call made here have to be done, of the thread's own time
+# .until: when the traces of the call made here have to be done, of the thread's own time; .equations: to which they
+# may come, None for as many as any program
+_thread = threading.local()
 
 
 @contextlib.contextmanager
-def limited(most=None):
-    """Around the traces of one call. most: seconds that they may take, None where plain Python cannot answer it."""
+def limited(most=None, equations=None):
+    """Around the traces of one call. most: seconds that they may take, None where plain Python cannot answer it;
+    equations: to which they may come, None for as many as any program."""
     if getattr(_thread, "until", None) is not None or is_one_of_several():  # which have to decide alike
         yield
         return
     _thread.most = INSISTED if most is None else most
-    _thread.until = time.thread_time() + _thread.most
+    _thread.until, _thread.equations = time.thread_time() + _thread.most, equations
     try:
         yield
     finally:
-        _thread.until = None
+        _thread.until = _thread.equations = None
 
 
 def spend_time():
-    """Refuse to go on tracing after so many seconds."""
+    """Refuse to go on tracing after so many seconds, or equations."""
     until = getattr(_thread, "until", None)
     if until is not None and time.thread_time() > until:
         text = f"tracing it takes more than {_thread.most:.2g} s, most of them for loops and branches that data decide"
         hint = "Compile a function that it calls, or write the loop here over arrays."
         raise Overran(message(text, locate(), hint))
+    if until is not None and _thread.equations is not None and (trace := current_trace()) is not None:
+        spend_first_answer(len(trace.build.eqns))
+
+
+def spent_on(items):
+    """The items of an iterator, which are gone through while the function is traced."""
+    for x in items:
+        spend_time()
+        yield x
 
 
 @contextlib.contextmanager
@@ -69,6 +81,18 @@ def spend_equations(count):
         text = f"the program has come to {count:,} equations, most of them of trips that are written out one by one"
         hint = "Compile a function that it calls, or hold in arrays what its loops go over."
         raise Overrun(message(text, None, hint))
+    spend_first_answer(count)
+
+
+def spend_first_answer(count):
+    """Refuse a program of so many equations where the call would wait too long for its first answer."""
+    most = getattr(_thread, "equations", None)
+    if most is not None and count > most:
+        text = f"the program has come to {count:,} equations, and to make one of them takes seconds"
+        hint = "Compile a function that it calls, or hold in arrays what its loops go over."
+        error = Overran(message(text, locate(), hint))
+        error.count = count
+        raise error
 
 
 def spend_trip():

@@ -14,7 +14,7 @@ from ..values.array import Traced, TracedScalar
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
-from .budget import spend_trip
+from .budget import spend_trip, spent_on
 from .builtins import REPLACED
 from .convert import convert
 from .growing import ONWARD, gone_through, shown_whole
@@ -43,7 +43,7 @@ def collect(items, body, number, flat=False, test=None):
         found = Collect(items, body, number).run()
         tell_items(found)
     else:
-        found = [body(x) for x in items if test is None or test(x)]
+        found = [body(x) for x in spent_on(items) if test is None or test(x)]
     return own(in_one_list(found) if flat else found)
 
 

@@ -24,6 +24,7 @@ from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import series
 from .bounded_lists import bounded_list
+from .budget import spent_on
 from .builtins import REPLACED, replaces, sum_
 from .compensated import before_adding, with_lost, with_rounding
 from .comprehensions import collect, decided_by_data
@@ -45,7 +46,7 @@ class Generated:
     def plain(self):
         """The generator that Python would make."""
         elt, test = self.elt, self.test
-        return (elt(x) for x in self.items if test is None or test(x))
+        return (elt(x) for x in spent_on(iter(self.items)) if test is None or test(x))
 
     @property
     def many(self):

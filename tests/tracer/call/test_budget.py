@@ -118,3 +118,50 @@ def test_one_that_takes_too_long_in_the_end_is_not_made_again(falling_back, monk
     for _ in range(20):
         assert compiled(x, 7) == search(x, 7)
     assert compiled.compiled.patience.made == 1
+
+
+def pairs_of(points):
+    return sum((a - b) ** 2 for i, a in enumerate(points) for b in points[:i])
+
+
+def distances(points):
+    return [(a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 for i, a in enumerate(points) for b in points[:i]]
+
+
+def shortened(x):
+    for k in range(20):
+        x = x[1:] * 0.5 + np.sin(x[:-1] * k)
+    return x
+
+
+POINTS = [float(k) ** 0.5 for k in range(12)]
+
+
+@pytest.mark.parametrize(
+    "function, given", [(pairs_of, POINTS), (distances, [[x, 1 - x] for x in POINTS]), (shortened, np.linspace(0, 1, 50))]
+)
+def test_a_program_that_takes_long_to_make_is_given_up_and_made_later(function, given, falling_back, monkeypatch):
+    """Once calls have taken plain Python as long, and at once where plain Python cannot answer, or is not asked to."""
+    monkeypatch.setattr(patience, "MAKING", 0.05)
+    monkeypatch.setattr(patience, "LONGER", 1e12)
+    want, compiled = function(given), jit(function)
+    with pytest.warns(Fallback, match=r"come to \d+ equations, whose program takes some [\d.]+ s to make.*\n.*as long"):
+        np.testing.assert_allclose(compiled(given), want, rtol=1e-12)
+    now = compiled.compiled.patience
+    assert now.seconds > 1.5 and "when it had come to" in compiled.explain()
+    compiled(given)
+    assert now.made == 1
+    now.seconds = 1e-9
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(given), want, rtol=1e-12)
+    assert now.made == 2 and "come to" not in compiled.explain() and "1 trace" in compiled.explain()
+    for asked in (jit(function), jit(function, whole=True)):
+        assert asked.ir(given).count() > 10
+    np.testing.assert_allclose(jit(function, whole=True)(given), want, rtol=1e-12)
+
+
+def test_a_program_is_made_however_long_it_takes_once_a_trace_may_take_longest(falling_back, monkeypatch):
+    monkeypatch.setattr(patience, "MAKING", 1e3)
+    monkeypatch.setattr(patience, "FIRST", patience.LONGEST)
+    compiled = jit(pairs_of)
+    assert compiled(POINTS) == pytest.approx(pairs_of(POINTS)) and "1 trace" in compiled.explain()
