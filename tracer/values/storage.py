@@ -111,9 +111,10 @@ class AliasSet(Storage):
         bring = current_trace().bring
         for n, (_, storage, steps) in enumerate(self.choices):
             mine, steps = self.mine(n), (*steps, *chain)
-            if storage.readonly:
+            if storage.readonly or storage.by_jax:
                 text = message("assignment destination is read-only", locate())
-                current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), ValueError, text)
+                error = immutable() if storage.by_jax else (ValueError, text)
+                current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), *error)
                 continue
             base = bring(storage.value)
             storage.write(
@@ -240,6 +241,12 @@ def select_whole(test, x, y):
 
 def _now(storage):
     return storage.value
+
+
+def immutable():
+    """-> (class, text) of the error for a store into an array of jax's."""
+    text = "JAX arrays are immutable and do not support in-place item assignment"
+    return TypeError, message(text, locate(), "Make another array: x = x.at[index].set(value).")
 
 
 def is_by_jax(storage):

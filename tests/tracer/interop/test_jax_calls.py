@@ -188,3 +188,56 @@ def test_methods_of_arrays_outside(name, call):
     for x in (np.ones(3), jnp.ones(3)):
         for _ in range(2):
             np.testing.assert_allclose(compiled(x), f(x), rtol=1e-6)
+
+
+def stored(x, n):
+    x[0] = 5.0
+    return x
+
+
+def stored_into_a_part(x, n):
+    row = x[1:]
+    row[0] = 5.0
+    return x
+
+
+def added_to_a_part(x, n):
+    x[1:] += 5.0
+    return x
+
+
+def stored_into_what_jax_made(x, n):
+    y = jnp.sin(n)
+    y[:] = 5.0
+    return y
+
+
+def stored_as_data_decide(x, n):
+    y = x if n[0] > 1 else n
+    y[0] = 5.0
+    return y
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "f", [stored, stored_into_a_part, added_to_a_part, stored_into_what_jax_made, stored_as_data_decide]
+)
+def test_stores_into_arrays_of_jax_are_refused_as_jax_does(f, whole):
+    compiled, x, n = jit(f, whole=whole), jnp.asarray(X), X + 1
+    for call in (f, compiled, compiled):
+        with pytest.raises(TypeError, match="JAX arrays are immutable and do not support in-place item assignment") as told:
+            call(x, n)
+    assert any("x.at[index].set(value)" in note for note in told.value.__notes__)
+    assert n.tolist() == [2.0, 3.0, 4.0]
+
+
+def test_arrays_of_numpy_are_stored_into_beside_those_of_jax():
+    def f(x, n):
+        n[0] = 5.0
+        y = x if n[1] > 100 else n
+        y[1] = 7.0
+        return n
+
+    n = X + 1
+    jit(f)(jnp.asarray(X), n)
+    assert n.tolist() == [5.0, 7.0, 4.0]
