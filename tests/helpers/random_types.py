@@ -195,9 +195,12 @@ def by_jax(f, compiled, given):
     with jax.enable_x64(True):
         mine = tuple(jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in given)
     got, want = attempt(compiled, mine), attempt(f, plain)
-    if got.error is not None and want.error is None and "read-only" in str(got.error) and isinstance(got.error, ValueError):
+    error, stored = got.error, type(got.error) is TypeError and str(got.error).startswith("JAX arrays are immutable")
+    if stored and want.error is None:
         return "refused: stores into what holds a jax array"
-    got = Left(plain_numbers(got.result), (), got.error)
+    if stored and type(want.error) is ValueError and "read-only" in str(want.error):  # each as its arrays say it
+        error = want.error
+    got = Left(plain_numbers(got.result), (), error)
     told = apart(got, Left(plain_numbers(want.result), (), want.error), (), memory=False)
     scalars = lambda tree: jax.tree_util.tree_map(lambda x: x[()], tree)  # of what single numbers differ in is their kind
     wider = told.startswith("differs") and same_numbers(scalars(got.result), scalars(plain_numbers(want.result)))
