@@ -7,6 +7,7 @@ import pytest
 from compare import check_same
 
 from wengert import jit
+from wengert.tracer.call import patience
 from wengert.tracer.regions import fixpoint
 from wengert.tracer.values.speculate import Speculation
 
@@ -15,6 +16,8 @@ from wengert.tracer.values.speculate import Speculation
 def attempts(monkeypatch):
     """The number of each attempt at a trace that is begun again for a choice."""
     found, before = [], Speculation.signal
+    for bound in ("FIRST", "LONGEST"):  # however slow the machine, no trace is given up
+        monkeypatch.setattr(patience, bound, 600.0)
     monkeypatch.setattr(Speculation, "signal", lambda made, *args: (found.append(made.attempt), before(made, *args))[1])
     return found
 
