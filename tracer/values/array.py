@@ -21,7 +21,7 @@ from ..rewriter.expressions import HOOK
 from .constants import known
 from .outermost import whole_number
 from .speculate import decide
-from .storage import AliasSet, Storage, current_trace, immutable, with_part_replaced
+from .storage import AliasSet, Storage, current_trace, immutable, is_immutable, with_part_replaced
 
 WEAK_DTYPES = {
     bool: np.dtype(bool),
@@ -278,13 +278,11 @@ class TracedArray(Traced):
 
     def write(self, new):
         """Replace the whole window by `new`, a value of this type."""
-        if self.storage.by_jax:
-            raise with_note(*immutable())
-        if not self.writeable:
+        if self.storage.by_jax or not self.writeable:
             root, origin = current_trace().root, self.storage.origin
             if origin is not None and self.storage.readonly and self.storage.trace is root:
                 root.relied[origin, "writeable"] = False  # where data decide, the program says so
-            if origin is not None and root.outside.of_jax:
+            if is_immutable(self.storage):
                 raise with_note(*immutable())
             raise with_note(
                 ValueError, message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy().")

@@ -113,7 +113,7 @@ class AliasSet(Storage):
             mine, steps = self.mine(n), (*steps, *chain)
             if storage.readonly or storage.by_jax:
                 text = message("assignment destination is read-only", locate())
-                error = immutable() if storage.by_jax else (ValueError, text)
+                error = immutable() if is_immutable(storage) else (ValueError, text)
                 current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), *error)
                 continue
             base = bring(storage.value)
@@ -241,6 +241,12 @@ def select_whole(test, x, y):
 
 def _now(storage):
     return storage.value
+
+
+def is_immutable(storage):
+    """Whether a memory is an array of jax's: one that jax has made, or an argument where those are."""
+    of_jax = storage.origin is not None and storage.readonly and current_trace().root.outside.of_jax
+    return storage.by_jax or of_jax
 
 
 def immutable():
